@@ -1,0 +1,201 @@
+"""The one settings file, driven by environment variables.
+
+Development mode (the default) needs nothing set; production mode (`TREELINE_MODE=production`) refuses to
+start with anything that is only safe on a developer's machine.
+"""
+
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from exchange.environment import env_bool, env_int, env_list, env_path, env_text
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
+SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
+VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
+REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+
+MODE = env_text("TREELINE_MODE", "development")
+if MODE not in {"development", "production"}:
+    raise ImproperlyConfigured(f"TREELINE_MODE must be development or production, not {MODE!r}")
+IS_PRODUCTION = MODE == "production"
+
+INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: S105
+SECRET_KEY = env_text("TREELINE_SECRET_KEY", INSECURE_SECRET)
+DEBUG = env_bool("TREELINE_DEBUG")
+ALLOWED_HOSTS = env_list("TREELINE_ALLOWED_HOSTS", "" if IS_PRODUCTION else "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("TREELINE_TRUSTED_ORIGINS")
+DEMO_LOGINS = env_bool("TREELINE_DEMO_LOGINS", default=not IS_PRODUCTION)
+METRICS_TOKEN = env_text("TREELINE_METRICS_TOKEN")
+
+
+def refuse_unsafe_production() -> None:
+    """Names everything that is wrong at once, so that one restart is enough."""
+    problems = []
+    if SECRET_KEY == INSECURE_SECRET or len(SECRET_KEY) < 32:
+        problems.append("set TREELINE_SECRET_KEY to a random text of at least 32 characters")
+    if DEBUG:
+        problems.append("unset TREELINE_DEBUG")
+    if not ALLOWED_HOSTS or any("*" in host for host in ALLOWED_HOSTS):
+        problems.append("set TREELINE_ALLOWED_HOSTS to the exact host names")
+    if DEMO_LOGINS:
+        problems.append("unset TREELINE_DEMO_LOGINS")
+    if not env_text("DATABASE_URL"):
+        problems.append("set DATABASE_URL")
+    if not env_text("REDIS_URL"):
+        problems.append("set REDIS_URL")
+    if problems:
+        raise ImproperlyConfigured("Refusing to start in production mode: " + "; ".join(problems))
+
+
+if IS_PRODUCTION:
+    refuse_unsafe_production()
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "rest_framework",
+    "exchange.accounts",
+    "exchange.market",
+    "exchange.snapshots",
+    "exchange.reports",
+    "exchange.web",
+]
+
+MIDDLEWARE = [
+    "exchange.requests.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "exchange.requests.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "exchange.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "django.template.loaders.filesystem.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                    ],
+                )
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": dj_database_url.parse(
+        env_text("DATABASE_URL", "postgres://treeline@127.0.0.1:5432/treeline"),
+        conn_max_age=60,
+        conn_health_checks=True,
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env_text("REDIS_URL", "redis://127.0.0.1:6379/0")
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Longer than the longest build or report, or Redis hands a running task to a second worker.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 12 * 3600}
+CELERY_TIMEZONE = "UTC"
+NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["exchange.accounts.backends.DemoAwareBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "dashboard"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = env_path("TREELINE_STATIC_ROOT", BASE_DIR / "static_collected")
+WHITENOISE_USE_FINDERS = not IS_PRODUCTION
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if IS_PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+SESSION_COOKIE_SECURE = IS_PRODUCTION
+SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SECURE = IS_PRODUCTION
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_PRODUCTION
+SECURE_HSTS_PRELOAD = IS_PRODUCTION
+SECURE_SSL_REDIRECT = env_bool("TREELINE_SSL_REDIRECT", default=IS_PRODUCTION)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+if env_bool("TREELINE_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+}
+
+LOG_LEVEL = env_text("TREELINE_LOG_LEVEL", "INFO")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "exchange.requests.JsonLogFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {"django.server": {"handlers": ["stderr"], "propagate": False}},
+}
