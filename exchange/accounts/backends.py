@@ -1,0 +1,14 @@
+"""How people log in."""
+
+from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.base_user import AbstractBaseUser
+
+
+class DemoAwareBackend(ModelBackend):
+    """Refuses accounts whose password is published, unless the exchange runs as a demo."""
+
+    def user_can_authenticate(self, user: AbstractBaseUser | None) -> bool:
+        if getattr(user, "is_demo", False) and not settings.DEMO_LOGINS:
+            return False
+        return super().user_can_authenticate(user)

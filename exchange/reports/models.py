@@ -1,0 +1,86 @@
+"""Runs of the Spark reports and the summaries that pages and downloads read."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class ReportRun(models.Model):
+    """One run of the eligible-visits report over some days of the visit log."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    first_day = models.DateField()
+    last_day = models.DateField()
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
+    phase = models.CharField(max_length=60, blank=True)
+    days_done = models.PositiveIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True
+    )
+    requested_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    snapshot_id = models.CharField(max_length=64, blank=True)
+    visits_read = models.PositiveBigIntegerField(default=0)
+    visits_malformed = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(last_day__gte=models.F("first_day")), name="report_days_in_order"
+            ),
+            models.UniqueConstraint(
+                fields=["status"], condition=Q(status="running"), name="one_report_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"report {self.first_day} to {self.last_day} ({self.status})"
+
+
+class EligibleVisits(models.Model):
+    """How many logged visits of a day a campaign was eligible for, at one publisher."""
+
+    day = models.DateField()
+    campaign = models.ForeignKey("market.Campaign", on_delete=models.PROTECT, related_name="+")
+    publisher = models.ForeignKey("market.Party", on_delete=models.PROTECT, related_name="+")
+    eligible_visits = models.PositiveBigIntegerField()
+    run = models.ForeignKey(ReportRun, on_delete=models.PROTECT, related_name="rows")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["day", "campaign", "publisher"], name="eligible_visits_once_per_day"
+            )
+        ]
+        indexes = [models.Index(fields=["campaign", "day"])]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.campaign_id}: {self.eligible_visits}"
+
+
+class DailyVisits(models.Model):
+    """How many visits the log held on a day at one publisher: the whole that shares refer to."""
+
+    day = models.DateField()
+    publisher = models.ForeignKey("market.Party", on_delete=models.PROTECT, related_name="+")
+    visits = models.PositiveBigIntegerField()
+    run = models.ForeignKey(ReportRun, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["day", "publisher"], name="daily_visits_once_per_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.publisher_id}: {self.visits}"
