@@ -1,7 +1,7 @@
 """The one settings file, driven by environment variables.
 
-Development mode (the default) needs nothing set; production mode (`TREELINE_MODE=production`) refuses to
-start with anything that is only safe on a developer's machine.
+Development mode (the default) needs nothing set; production mode (`TREELINE_MODE=production`)
+refuses to start with anything that is only safe on a developer's machine.
 """
 
 from pathlib import Path
@@ -25,7 +25,9 @@ IS_PRODUCTION = MODE == "production"
 INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: S105
 SECRET_KEY = env_text("TREELINE_SECRET_KEY", INSECURE_SECRET)
 DEBUG = env_bool("TREELINE_DEBUG")
-ALLOWED_HOSTS = env_list("TREELINE_ALLOWED_HOSTS", "" if IS_PRODUCTION else "localhost,127.0.0.1,[::1]")
+ALLOWED_HOSTS = env_list(
+    "TREELINE_ALLOWED_HOSTS", "" if IS_PRODUCTION else "localhost,127.0.0.1,[::1]"
+)
 CSRF_TRUSTED_ORIGINS = env_list("TREELINE_TRUSTED_ORIGINS")
 DEMO_LOGINS = env_bool("TREELINE_DEMO_LOGINS", default=not IS_PRODUCTION)
 METRICS_TOKEN = env_text("TREELINE_METRICS_TOKEN")
