@@ -10,7 +10,9 @@ class Organisation(models.Model):
     """A company on the exchange, or the exchange's operator itself."""
 
     name = models.CharField(max_length=120, unique=True)
-    is_operator = models.BooleanField(default=False, help_text="Runs the exchange and sees everything.")
+    is_operator = models.BooleanField(
+        default=False, help_text="Runs the exchange and sees everything."
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -38,7 +40,9 @@ class ApiKey(models.Model):
     """An ad server's key. Only the hash is kept; the key itself is shown once."""
 
     name = models.CharField(max_length=120)
-    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="api_keys")
+    organisation = models.ForeignKey(
+        Organisation, on_delete=models.PROTECT, related_name="api_keys"
+    )
     hash = models.CharField(max_length=64, unique=True)
     publishers = models.ManyToManyField(
         "market.Party", related_name="api_keys", limit_choices_to={"kind": "publisher"}

@@ -17,7 +17,9 @@ class Attribute(models.Model):
 
     name = models.CharField(max_length=80, unique=True)
     type = models.CharField(max_length=20)
-    values = models.JSONField(default=list, blank=True, help_text="The closed domain; empty = open.")
+    values = models.JSONField(
+        default=list, blank=True, help_text="The closed domain; empty = open."
+    )
     is_required = models.BooleanField(default=False)
     is_personal = models.BooleanField(default=False)
     description = models.CharField(max_length=300, blank=True)
@@ -41,7 +43,9 @@ class Party(models.Model):
     kind = models.CharField(max_length=12, choices=Kind.choices)
     name = models.CharField(max_length=120, unique=True)
     seller_id = models.CharField(
-        max_length=64, unique=True, help_text="As in sellers.json; visits name their publisher by it."
+        max_length=64,
+        unique=True,
+        help_text="As in sellers.json; visits name their publisher by it.",
     )
     domain = models.CharField(max_length=253, blank=True)
     organisation = models.ForeignKey(
@@ -115,7 +119,9 @@ class Campaign(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["advertiser", "name"], name="campaign_name_per_advertiser"),
+            models.UniqueConstraint(
+                fields=["advertiser", "name"], name="campaign_name_per_advertiser"
+            ),
             models.CheckConstraint(
                 condition=Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
                 name="campaign_ends_after_start",
