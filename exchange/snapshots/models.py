@@ -7,9 +7,30 @@ from django.db import models
 from django.db.models import Q
 
 
+class Phase(models.TextChoices):
+    """What a running build is doing, in this order."""
+
+    READING = "reading", "Reading the market"
+    INDEXING = "indexing", "Building the index"
+    WRITING = "writing", "Writing the snapshot"
+    CHECKING = "checking", "Checking the snapshot"
+    ACTIVATING = "activating", "Going live"
+
+
+# Where a phase begins and ends on the progress bar, in percent: roughly its share of the time.
+PHASE_SPAN = {
+    Phase.READING: (0, 25),
+    Phase.INDEXING: (25, 80),
+    Phase.WRITING: (80, 90),
+    Phase.CHECKING: (90, 98),
+    Phase.ACTIVATING: (98, 100),
+}
+
+
 class SnapshotBuild(models.Model):
     """One build of a snapshot. Only one may run at a time: claimed by compare-and-set on `status`,
-    guarded by a constraint, and given up when its heartbeat stops."""
+    guarded by a constraint, and given up when its heartbeat stops. At most one waits: a build that
+    has not started yet reads every change that was saved before it starts."""
 
     class Status(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -19,8 +40,11 @@ class SnapshotBuild(models.Model):
         FAILED = "failed", "Failed"
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    phase = models.CharField(max_length=60, blank=True)
-    rows_done = models.PositiveIntegerField(default=0)
+    phase = models.CharField(max_length=10, choices=Phase.choices, blank=True)
+    attempt = models.PositiveSmallIntegerField(
+        default=1, help_text="Above 1: a build is tried again after its worker was lost."
+    )
+    rows_done = models.PositiveIntegerField(default=0, help_text="Rows of the current phase.")
     rows_total = models.PositiveIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     requested_by = models.ForeignKey(
@@ -31,7 +55,10 @@ class SnapshotBuild(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     snapshot_id = models.CharField(max_length=64, blank=True)
     booking_count = models.PositiveIntegerField(default=0)
-    skipped = models.JSONField(default=list, help_text="Bookings left out, each with its reason.")
+    skipped = models.JSONField(
+        default=list, blank=True, help_text="The first bookings left out, each with its reason."
+    )
+    skipped_count = models.PositiveIntegerField(default=0, help_text="How many were left out in all.")
     size_bytes = models.PositiveBigIntegerField(default=0)
     error = models.TextField(blank=True)
 
@@ -42,6 +69,9 @@ class SnapshotBuild(models.Model):
                 fields=["status"], condition=Q(status="building"), name="one_build_at_a_time"
             ),
             models.UniqueConstraint(
+                fields=["status"], condition=Q(status="queued"), name="one_build_waiting"
+            ),
+            models.UniqueConstraint(
                 fields=["status"], condition=Q(status="live"), name="one_live_snapshot"
             ),
         ]
@@ -50,5 +80,16 @@ class SnapshotBuild(models.Model):
         return f"build {self.pk} ({self.status})"
 
     @property
+    def is_over(self) -> bool:
+        return self.status not in {self.Status.QUEUED, self.Status.BUILDING}
+
+    @property
     def percent(self) -> int:
-        return 100 * self.rows_done // self.rows_total if self.rows_total else 0
+        """How far the whole build is; it never moves backwards from phase to phase."""
+        if self.status in {self.Status.LIVE, self.Status.REPLACED}:
+            return 100
+        if not self.phase:
+            return 0
+        first, last = PHASE_SPAN[Phase(self.phase)]
+        share = min(self.rows_done / self.rows_total, 1) if self.rows_total else 0
+        return first + int((last - first) * share)

@@ -1,0 +1,225 @@
+"""The snapshot directory: the only thing that snapshot builds and eligibility servers share.
+
+    manifest.json       which snapshot is live             <snapshot_id>/index.atree     the compiled index
+    keys.json           hashes of the API keys             <snapshot_id>/bookings.arrow  what an answer says
+    .staged-<random>/   a snapshot being written           <snapshot_id>/info.json       counts, sizes, times
+
+Everything is written aside, synced and renamed into place, so a reader sees the old or the new, never
+a half. Plain Python: it knows neither Django nor what the index means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+FORMAT = 1
+INDEX_FILE = "index.atree"
+BOOKINGS_FILE = "bookings.arrow"
+INFO_FILE = "info.json"
+MANIFEST_FILE = "manifest.json"
+KEYS_FILE = "keys.json"
+STAGED_PREFIX = ".staged-"
+SNAPSHOT_ID = re.compile(r"[0-9a-f]{32}")
+
+Document = TypeVar("Document", bound="FormattedDocument")
+
+
+class DirectoryError(Exception):
+    """A file of the directory is missing, damaged or of another format; the message names it."""
+
+
+class FormattedDocument(msgspec.Struct, frozen=True, kw_only=True):
+    format: int = FORMAT
+
+
+class Manifest(FormattedDocument, frozen=True, kw_only=True):
+    """Names the live snapshot, and when Postgres was read for it."""
+
+    snapshot_id: str
+    read_at: datetime
+    activated_at: datetime
+
+
+class KeyEntry(msgspec.Struct, frozen=True):
+    """What one API key may ask for."""
+
+    publishers: tuple[str, ...]
+    expires_at: datetime | None = None
+
+
+class Keys(FormattedDocument, frozen=True, kw_only=True):
+    keys: dict[str, KeyEntry]
+
+
+class SnapshotInfo(FormattedDocument, frozen=True, kw_only=True):
+    """Facts about a snapshot for people; nothing in it changes an answer."""
+
+    built_at: datetime
+    booking_count: int
+    campaign_count: int
+    publisher_count: int
+    edge_count: int
+    skipped_count: int
+    file_bytes: dict[str, int]
+
+
+def hash_key(text: str) -> str:
+    """Keys are long and random, so one unsalted round is enough and can be looked up."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class SnapshotDirectory:
+    """Reads and writes the directory. Readers need no lock; writers are serialised by their callers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def read_manifest(self) -> Manifest | None:
+        """The live snapshot, or None as long as none was ever activated."""
+        manifest = self._read(MANIFEST_FILE, Manifest)
+        if manifest is not None and not SNAPSHOT_ID.fullmatch(manifest.snapshot_id):
+            raise DirectoryError(f"{self.root / MANIFEST_FILE} names no snapshot id")
+        return manifest
+
+    def write_manifest(self, *, snapshot_id: str, read_at: datetime) -> Manifest:
+        folder = self.folder(snapshot_id)
+        if not folder.is_dir():
+            raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
+        manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=datetime.now(UTC))
+        self._write(MANIFEST_FILE, manifest)
+        return manifest
+
+    def read_keys(self) -> Mapping[str, KeyEntry]:
+        keys = self._read(KEYS_FILE, Keys)
+        return {} if keys is None else keys.keys
+
+    def write_keys(self, keys: Mapping[str, KeyEntry]) -> bool:
+        """Writes only a change, so that servers do not reload for nothing; says whether it did."""
+        document = Keys(keys=dict(sorted(keys.items())))
+        path = self.root / KEYS_FILE
+        if path.exists() and path.read_bytes() == encode(document):
+            return False
+        self._write(KEYS_FILE, document)
+        return True
+
+    def read_info(self, snapshot_id: str) -> SnapshotInfo:
+        info = self._read(f"{snapshot_id}/{INFO_FILE}", SnapshotInfo)
+        if info is None:
+            raise DirectoryError(f"{self.folder(snapshot_id) / INFO_FILE} does not exist")
+        return info
+
+    def folder(self, snapshot_id: str) -> Path:
+        if not SNAPSHOT_ID.fullmatch(snapshot_id):
+            raise DirectoryError(f"{snapshot_id!r} is not a snapshot id")
+        return self.root / snapshot_id
+
+    @contextmanager
+    def stage(self) -> Iterator[Path]:
+        """A private folder to write a snapshot in; gone afterwards unless `adopt` renamed it."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        staged = self.root / f"{STAGED_PREFIX}{secrets.token_hex(8)}"
+        staged.mkdir()
+        try:
+            yield staged
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+    def adopt(self, staged: Path) -> str:
+        """Gives a staged snapshot its content's name. The same content twice is one folder."""
+        snapshot_id = content_id(staged)
+        for path in staged.iterdir():
+            sync(path)
+        sync(staged)
+        target = self.folder(snapshot_id)
+        if target.is_dir():
+            os.utime(target)
+        else:
+            staged.rename(target)
+        sync(self.root)
+        return snapshot_id
+
+    def snapshot_ids(self) -> list[str]:
+        """Newest first."""
+        folders = [path for path in self.root.glob("*") if SNAPSHOT_ID.fullmatch(path.name)]
+        return [path.name for path in sorted(folders, key=lambda p: p.stat().st_mtime, reverse=True)]
+
+    def remove_old(self, *, keep: int) -> list[str]:
+        """Removes all but the newest; the live one always stays. Open mappings outlive their file."""
+        manifest = self.read_manifest()
+        live = manifest.snapshot_id if manifest else None
+        old = [name for name in self.snapshot_ids()[keep:] if name != live]
+        for name in old:
+            shutil.rmtree(self.folder(name))
+        return old
+
+    def remove_staged(self) -> None:
+        """Cleans up after killed builds; only for the one build that is allowed to run."""
+        for staged in self.root.glob(f"{STAGED_PREFIX}*"):
+            shutil.rmtree(staged, ignore_errors=True)
+
+    def _read(self, name: str, kind: type[Document]) -> Document | None:
+        path = self.root / name
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            found = msgspec.json.decode(content, type=FormattedDocument).format
+            if found != FORMAT:
+                raise DirectoryError(f"{path} has format {found}, this version reads {FORMAT}")
+            return msgspec.json.decode(content, type=kind)
+        except msgspec.DecodeError as error:
+            raise DirectoryError(f"{path} is damaged: {error}") from error
+
+    def _write(self, name: str, document: FormattedDocument) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        path = self.root / name
+        aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+        try:
+            aside.write_bytes(encode(document))
+            sync(aside)
+            aside.rename(path)
+        finally:
+            aside.unlink(missing_ok=True)
+        sync(path.parent)
+
+
+def write_info(staged: Path, info: SnapshotInfo) -> None:
+    (staged / INFO_FILE).write_bytes(encode(info))
+
+
+def encode(document: FormattedDocument) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=1)
+
+
+def content_id(folder: Path) -> str:
+    """The hash of what answers depend on: the index and the bookings, not the times of the build."""
+    digest = hashlib.sha256()
+    for name in (INDEX_FILE, BOOKINGS_FILE):
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except FileNotFoundError:
+            raise DirectoryError(f"{path} does not exist") from None
+    return digest.hexdigest()[:32]
+
+
+def sync(path: Path) -> None:
+    """Puts a file's content, or a folder's list of names, on disk before anyone is told of it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
