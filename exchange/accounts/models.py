@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractUser
+from datetime import datetime
+from typing import Any, Self
+
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
+from django.db.models import Q
 
 
 class Organisation(models.Model):
@@ -26,6 +30,20 @@ class Role(models.TextChoices):
     ADMIN = "admin", "Administrator"
 
 
+class PersonManager(UserManager["User"]):
+    """Makes the first administrator: `manage.py createsuperuser`."""
+
+    def create_superuser(
+        self,
+        username: str,
+        email: str | None = None,
+        password: str | None = None,
+        **extra_fields: Any,
+    ) -> User:
+        extra_fields.setdefault("role", Role.ADMIN)
+        return super().create_superuser(username, email, password, **extra_fields)
+
+
 class User(AbstractUser):
     """A person; the role says what they may change, the organisation what they may see."""
 
@@ -35,9 +53,29 @@ class User(AbstractUser):
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.VIEWER)
     is_demo = models.BooleanField(default=False, help_text="Has a published password.")
 
+    objects = PersonManager()
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    role__in=["viewer", "campaign_manager", "graph_operator", "analyst", "admin"]
+                ),
+                name="user_role_is_known",
+            )
+        ]
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable(self, at: datetime) -> Self:
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
+
+    def demo(self) -> Self:
+        return self.filter(is_demo=True)
+
 
 class ApiKey(models.Model):
-    """An ad server's key. Only the hash is kept; the key itself is shown once."""
+    """An ad server's key: only its hash is kept, the text is shown once. Revoked, never deleted."""
 
     name = models.CharField(max_length=120)
     organisation = models.ForeignKey(
@@ -51,6 +89,16 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(hash__regex=r"^[0-9a-f]{64}$"), name="api_key_holds_a_hash"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -1,0 +1,150 @@
+"""Reading the market: what lists, builds and pages ask for, each in one query.
+
+Lists are ordered by a unique, indexed column, so that pages go by key (`older_than`,
+`named_after`) and never by offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from django.apps import apps
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from exchange.routing import Link
+
+if TYPE_CHECKING:
+    from exchange.market.models import Booking, Campaign, Edge, Party  # noqa: F401, in strings
+
+BIGGEST_ID = 2**63 - 1
+
+
+def count_of(model: str, key: str) -> Coalesce:
+    """A count as a subquery: unlike a join it does not multiply with its neighbours, and Postgres
+    runs it for the rows of the page only."""
+    rows: QuerySet[Any] = apps.get_model("market", model)._default_manager.order_by()
+    counts = rows.filter(**{key: OuterRef("pk")}).values(key).annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
+
+
+def has_id(text: str) -> Q:
+    """A number in the search box also means an id."""
+    return Q(pk=int(text)) if text.isdecimal() and int(text) <= BIGGEST_ID else Q(pk__in=[])
+
+
+class PartyQuerySet(QuerySet["Party"]):
+    def of_kind(self, *kinds: str) -> Self:
+        return self.filter(kind__in=kinds)
+
+    def publishers(self) -> Self:
+        return self.of_kind("publisher")
+
+    def advertisers(self) -> Self:
+        return self.of_kind("advertiser")
+
+    def sellers(self) -> Self:
+        return self.of_kind("publisher", "intermediary")
+
+    def buyers(self) -> Self:
+        return self.of_kind("intermediary", "advertiser")
+
+    def search(self, text: str) -> Self:
+        text = text.strip()
+        if not text:
+            return self
+        return self.filter(
+            Q(name__icontains=text) | Q(seller_id__iexact=text) | Q(domain__icontains=text)
+        )
+
+    def with_counts(self) -> Self:
+        """`edge_count` of both directions, `campaign_count`, `booking_count` as a publisher."""
+        return self.annotate(
+            edge_count=count_of("Edge", "seller") + count_of("Edge", "buyer"),
+            campaign_count=count_of("Campaign", "advertiser"),
+            booking_count=count_of("Booking", "publisher"),
+        )
+
+    def named_after(self, name: str) -> Self:
+        return self.filter(name__gt=name).order_by("name")
+
+
+class EdgeQuerySet(QuerySet["Edge"]):
+    def active(self) -> Self:
+        return self.filter(is_active=True)
+
+    def with_parties(self) -> Self:
+        return self.select_related("seller", "buyer")
+
+    def search(self, text: str) -> Self:
+        text = text.strip()
+        if not text:
+            return self
+        names = Q(seller__name__icontains=text) | Q(buyer__name__icontains=text)
+        return self.filter(names | Q(expression__icontains=text) | has_id(text))
+
+    def older_than(self, edge_id: int) -> Self:
+        return self.filter(pk__lt=edge_id).order_by("-pk")
+
+    def as_links(self) -> Iterator[Link]:
+        """For `routing`; fees turn from percent into exact fractions."""
+        rows = self.order_by("pk").values_list("pk", "seller_id", "buyer_id", "fee_percent")
+        for edge_id, seller_id, buyer_id, percent in rows.iterator():
+            yield Link(edge_id, seller_id, buyer_id, Fraction(percent) / 100)
+
+
+class CampaignQuerySet(QuerySet["Campaign"]):
+    def live(self) -> Self:
+        return self.filter(status="live")
+
+    def not_ended(self, at: datetime) -> Self:
+        """Running at that time or still to start: what a snapshot must hold."""
+        return self.filter(Q(ends_at=None) | Q(ends_at__gt=at))
+
+    def running(self, at: datetime) -> Self:
+        return self.live().not_ended(at).filter(starts_at__lte=at)
+
+    def with_advertiser(self) -> Self:
+        return self.select_related("advertiser")
+
+    def with_booking_count(self) -> Self:
+        return self.annotate(booking_count=count_of("Booking", "campaign"))
+
+    def search(self, text: str) -> Self:
+        text = text.strip()
+        if not text:
+            return self
+        names = Q(name__icontains=text) | Q(advertiser__name__icontains=text)
+        return self.filter(names | has_id(text))
+
+    def older_than(self, campaign_id: int) -> Self:
+        return self.filter(pk__lt=campaign_id).order_by("-pk")
+
+
+class BookingQuerySet(QuerySet["Booking"]):
+    def active(self) -> Self:
+        return self.filter(is_active=True)
+
+    def served(self) -> Self:
+        """Active, of a live campaign. The flight is not asked: the index asks it per visit."""
+        return self.active().filter(campaign__status="live")
+
+    def with_parties(self) -> Self:
+        return self.select_related("campaign__advertiser", "publisher")
+
+    def search(self, text: str) -> Self:
+        text = text.strip()
+        if not text:
+            return self
+        return self.filter(
+            Q(campaign__name__icontains=text)
+            | Q(campaign__advertiser__name__icontains=text)
+            | Q(publisher__name__icontains=text)
+            | has_id(text)
+        )
+
+    def older_than(self, booking_id: int) -> Self:
+        return self.filter(pk__lt=booking_id).order_by("-pk")

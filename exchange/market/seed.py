@@ -1,0 +1,30 @@
+"""Fills the attribute catalogue from `attributes.json`: adds what is missing, changes nothing else.
+
+Runs after every `migrate` rather than in a data migration, so that an attribute added to the file
+needs no migration of its own and a flushed test database gets its catalogue back.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.apps.registry import Apps
+
+ATTRIBUTES_FILE = Path(__file__).with_name("attributes.json")
+
+
+def read_attributes() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(ATTRIBUTES_FILE.read_text(encoding="utf-8"))
+    return rows
+
+
+def seed_attributes(*, apps: Apps, using: str, **_: object) -> None:
+    """Receives `post_migrate`; `apps` is the state that the migrations led to."""
+    try:
+        attribute = apps.get_model("market", "Attribute")
+    except LookupError:  # migrated back to nothing
+        return
+    rows = [attribute(**row) for row in read_attributes()]
+    attribute._default_manager.using(using).bulk_create(rows, ignore_conflicts=True)
