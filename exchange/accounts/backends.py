@@ -2,13 +2,15 @@
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+
+from exchange.accounts.models import User
 
 
 class DemoAwareBackend(ModelBackend):
     """Refuses accounts whose password is published, unless the exchange runs as a demo."""
 
-    def user_can_authenticate(self, user: AbstractBaseUser | None) -> bool:
+    def user_can_authenticate(self, user: User | AnonymousUser | None) -> bool:
         if getattr(user, "is_demo", False) and not settings.DEMO_LOGINS:
             return False
         return super().user_can_authenticate(user)

@@ -1,4 +1,7 @@
-"""API keys: made, found by their hash, revoked. The key's text is returned once and never kept."""
+"""API keys, made and revoked, and the end of demo access.
+
+A key's text is returned once and never kept.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Organisation
+from exchange.accounts.models import ApiKey, Organisation, User
 from exchange.celery import app
 
 if TYPE_CHECKING:
@@ -69,6 +72,16 @@ def revoke_api_key(*, key: ApiKey) -> bool:
         publish_keys_on_commit()
     key.refresh_from_db()
     return bool(revoked)
+
+
+@transaction.atomic
+def disable_demo_access() -> tuple[int, int]:
+    """How many accounts were closed and keys revoked: those whose secret is published."""
+    people = User.objects.filter(is_demo=True, is_active=True).update(is_active=False)
+    keys = ApiKey.objects.demo().filter(revoked_at=None).update(revoked_at=timezone.now())
+    if keys:
+        publish_keys_on_commit()
+    return people, keys
 
 
 def publish_keys_on_commit() -> None:

@@ -263,6 +263,10 @@ class Campaign(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_live(self) -> bool:
+        return self.status == Campaign.Status.LIVE
+
     def clean(self) -> None:
         errors = {}
         advertiser = party_of(self, "advertiser")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.apps import apps
-from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, IntegerField, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from exchange.routing import Link
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from exchange.market.models import Booking, Campaign, Edge, Party  # noqa: F401, in strings
 
 BIGGEST_ID = 2**63 - 1
+
+Row = TypeVar("Row", bound=Model)
 
 
 def count_of(model: str, key: str) -> Coalesce:
@@ -34,6 +36,12 @@ def count_of(model: str, key: str) -> Coalesce:
 def has_id(text: str) -> Q:
     """A number in the search box also means an id."""
     return Q(pk=int(text)) if text.isdecimal() and int(text) <= BIGGEST_ID else Q(pk__in=[])
+
+
+class LockingQuerySet(QuerySet[Row]):
+    def locked(self, pk: int | None) -> Row | None:
+        """The row as it is before a save, kept so until the transaction ends. None if it is new."""
+        return self.select_for_update().filter(pk=pk).first()
 
 
 class PartyQuerySet(QuerySet["Party"]):
@@ -72,7 +80,7 @@ class PartyQuerySet(QuerySet["Party"]):
         return self.filter(name__gt=name).order_by("name")
 
 
-class EdgeQuerySet(QuerySet["Edge"]):
+class EdgeQuerySet(LockingQuerySet["Edge"]):
     def active(self) -> Self:
         return self.filter(is_active=True)
 
@@ -96,7 +104,7 @@ class EdgeQuerySet(QuerySet["Edge"]):
             yield Link(edge_id, seller_id, buyer_id, Fraction(percent) / 100)
 
 
-class CampaignQuerySet(QuerySet["Campaign"]):
+class CampaignQuerySet(LockingQuerySet["Campaign"]):
     def live(self) -> Self:
         return self.filter(status="live")
 
@@ -124,7 +132,7 @@ class CampaignQuerySet(QuerySet["Campaign"]):
         return self.filter(pk__lt=campaign_id).order_by("-pk")
 
 
-class BookingQuerySet(QuerySet["Booking"]):
+class BookingQuerySet(LockingQuerySet["Booking"]):
     def active(self) -> Self:
         return self.filter(is_active=True)
 

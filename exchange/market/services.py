@@ -1,4 +1,7 @@
-"""The only way to change the market: checked, allowed, atomic, and followed by a new snapshot."""
+"""The only way for people to change the market: allowed, checked, atomic.
+
+Whatever touches what is served asks for a new snapshot once the change is committed.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,13 @@ def check_expression(*, text: str) -> Expression:
 
 @transaction.atomic
 def save_party(*, party: Party, by: User) -> Party:
+    """A new party has no edges yet; a changed one may be named in answers."""
     require_edit(by, "party")
+    is_new = party._state.adding
     party.full_clean()
     party.save()
-    request_build_on_commit()
+    if not is_new:
+        request_build_on_commit()
     return party
 
 
@@ -31,18 +37,23 @@ def save_edge(*, edge: Edge, by: User) -> Edge:
     require_edit(by, "edge")
     edge.full_clean()
     check_expression(text=edge.expression)
+    before = Edge.objects.locked(edge.pk)
     edge.save()
-    request_build_on_commit()
+    if edge.is_active or (before and before.is_active):
+        request_build_on_commit()
     return edge
 
 
 @transaction.atomic
 def save_campaign(*, campaign: Campaign, by: User) -> Campaign:
+    """Drafts stay out of snapshots, and so do changes to them."""
     require_edit(by, "campaign")
     campaign.full_clean()
     check_expression(text=campaign.expression)
+    before = Campaign.objects.locked(campaign.pk)
     campaign.save()
-    request_build_on_commit()
+    if campaign.is_live or (before and before.is_live):
+        request_build_on_commit()
     return campaign
 
 
@@ -50,8 +61,10 @@ def save_campaign(*, campaign: Campaign, by: User) -> Campaign:
 def save_booking(*, booking: Booking, by: User) -> Booking:
     require_edit(by, "booking")
     booking.full_clean()
+    before = Booking.objects.locked(booking.pk)
     booking.save()
-    request_build_on_commit()
+    if booking.campaign.is_live or (before and before.campaign.is_live):
+        request_build_on_commit()
     return booking
 
 
