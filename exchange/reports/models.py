@@ -8,7 +8,11 @@ from django.db.models import Q
 
 
 class ReportRun(models.Model):
-    """One run of the eligible-visits report over some days of the visit log."""
+    """One run of the eligible-visits report over some days of the visit log.
+
+    Only one may run at a time: claimed by compare-and-set on `status`, guarded by a constraint, and
+    given up when its heartbeat stops. The counters say what became of the log's rows.
+    """
 
     class Status(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -29,8 +33,15 @@ class ReportRun(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     snapshot_id = models.CharField(max_length=64, blank=True)
-    visits_read = models.PositiveBigIntegerField(default=0)
+    days_without_log = models.PositiveIntegerField(default=0)
+    visits_counted = models.PositiveBigIntegerField(default=0)
+    visits_late = models.PositiveBigIntegerField(
+        default=0, help_text="Counted, but of an earlier day."
+    )
     visits_malformed = models.PositiveBigIntegerField(default=0)
+    visits_duplicate = models.PositiveBigIntegerField(default=0)
+    visits_unknown_publisher = models.PositiveBigIntegerField(default=0)
+    values_of_wrong_type = models.PositiveBigIntegerField(default=0)
     error = models.TextField(blank=True)
 
     class Meta:
@@ -46,6 +57,18 @@ class ReportRun(models.Model):
 
     def __str__(self) -> str:
         return f"report {self.first_day} to {self.last_day} ({self.status})"
+
+    @property
+    def day_count(self) -> int:
+        return (self.last_day - self.first_day).days + 1
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in {self.Status.QUEUED, self.Status.RUNNING}
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.days_done // self.day_count
 
 
 class EligibleVisits(models.Model):

@@ -1,0 +1,228 @@
+"""Asks for report runs, runs them one at a time, and loads what they counted.
+
+A run is claimed by compare-and-set; its heartbeat is its lease. A run that loses the lease stops
+its job and loads nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from exchange.accounts.models import User
+from exchange.accounts.permissions import may_start
+from exchange.celery import app
+from exchange.reports.job import DayDone, JobError, JobOrder, run_job
+from exchange.reports.models import DailyVisits, ReportRun
+from exchange.reports.summaries import replace_days
+from exchange.serving.directory import SnapshotDirectory
+
+MAX_DAYS_PER_RUN = 92
+MAX_NIGHTLY_DAYS = 14
+SILENCE = timedelta(minutes=2)
+RUN_TASK = "reports.run"
+
+logger = logging.getLogger(__name__)
+Progress = Callable[[DayDone], None]
+
+
+class LeaseLostError(Exception):
+    """Somebody gave this run up while we were still at it."""
+
+
+def logged_days() -> list[date]:
+    """The days of the visit log, oldest first."""
+    folders = Path(settings.VISIT_LOG_DIR).glob("dt=????-??-??")
+    return sorted(date.fromisoformat(folder.name.removeprefix("dt=")) for folder in folders)
+
+
+@transaction.atomic
+def create_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
+    """A queued run; the same days already waiting are not queued twice."""
+    if requested_by is not None and not may_start(requested_by, "report_run"):
+        raise PermissionDenied("Your role may not run reports. Ask an analyst or an administrator.")
+    check_days(first_day, last_day)
+    waiting = ReportRun.objects.filter(
+        status=ReportRun.Status.QUEUED, first_day=first_day, last_day=last_day
+    ).first()
+    return waiting or ReportRun.objects.create(
+        first_day=first_day, last_day=last_day, requested_by=requested_by
+    )
+
+
+def check_days(first_day: date, last_day: date) -> None:
+    if last_day < first_day:
+        raise ValidationError("The last day is before the first. Swap them.")
+    if (last_day - first_day).days >= MAX_DAYS_PER_RUN:
+        raise ValidationError(f"Choose at most {MAX_DAYS_PER_RUN} days for one run.")
+    if first_day > timezone.now().date():
+        raise ValidationError("These days are yet to come, so there is no visit log for them.")
+
+
+@transaction.atomic
+def request_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
+    give_up_silent()
+    run = create_run(first_day=first_day, last_day=last_day, requested_by=requested_by)
+    # Robust, because the run is saved: while the broker is down it waits for the next start.
+    transaction.on_commit(lambda: app.send_task(RUN_TASK, [run.pk]), robust=True)
+    return run
+
+
+def request_nightly(*, today: date) -> list[ReportRun]:
+    """Yesterday, and whatever of the log was never reported, as few runs as there are gaps."""
+    give_up_silent()
+    start_next()
+    return [
+        request_run(first_day=first, last_day=last) for first, last in stretches(due_days(today))
+    ]
+
+
+def due_days(today: date) -> list[date]:
+    """Yesterday is due even if it was reported: its log was perhaps not complete then."""
+    yesterday = today - timedelta(days=1)
+    reported = set(DailyVisits.objects.values_list("day", flat=True).distinct())
+    due = [
+        day for day in logged_days() if day < today and (day not in reported or day == yesterday)
+    ]
+    if yesterday not in due:
+        logger.warning("the visit log has no folder for yesterday, %s", yesterday)
+    return due[-MAX_NIGHTLY_DAYS:]
+
+
+def stretches(days: Iterable[date]) -> Iterator[tuple[date, date]]:
+    """Ascending days as (first, last) of each unbroken row of days."""
+    ordered = list(days)
+    if not ordered:
+        return
+    first = ordered[0]
+    for day, following in pairwise(ordered):
+        if following - day > timedelta(days=1):
+            yield first, day
+            first = following
+    yield first, ordered[-1]
+
+
+def run(*, run_id: int, on_day: Progress | None = None) -> ReportRun:
+    """Runs a queued run, unless another is running: then it waits for its turn."""
+    give_up_silent()
+    if claim(run_id):
+        try:
+            work(ReportRun.objects.get(pk=run_id), on_day)
+        finally:
+            start_next()
+    return ReportRun.objects.get(pk=run_id)
+
+
+def claim(run_id: int) -> bool:
+    now = timezone.now()
+    queued = ReportRun.objects.filter(pk=run_id, status=ReportRun.Status.QUEUED)
+    try:
+        with transaction.atomic():
+            claimed = queued.update(
+                status=ReportRun.Status.RUNNING,
+                phase="Starting Spark",
+                started_at=now,
+                heartbeat_at=now,
+            )
+    except IntegrityError:  # one_report_at_a_time
+        return False
+    return claimed == 1
+
+
+def give_up_silent(*, now: datetime | None = None) -> int:
+    """Fails the run whose worker was killed, so that others can go on."""
+    silent = ReportRun.objects.filter(
+        status=ReportRun.Status.RUNNING, heartbeat_at__lt=(now or timezone.now()) - SILENCE
+    )
+    return silent.update(
+        status=ReportRun.Status.FAILED,
+        finished_at=timezone.now(),
+        error="The run stopped without a word: its worker was probably restarted. Run it again.",
+    )
+
+
+def start_next() -> None:
+    waiting = ReportRun.objects.filter(status=ReportRun.Status.QUEUED).order_by("id").first()
+    if waiting is not None:
+        app.send_task(RUN_TASK, [waiting.pk])
+
+
+def work(run: ReportRun, on_day: Progress | None) -> None:
+    """Job, load, done; whatever fails is written down for the people who wait."""
+    try:
+        days = count_days(run, on_day)
+        load_summary(run=run, days=days)
+    except (JobError, LeaseLostError) as error:
+        fail(run, str(error))
+    except Exception:
+        fail(run, "The run failed because of a fault in the program. The server's log has details.")
+        raise
+
+
+def count_days(run: ReportRun, on_day: Progress | None) -> list[DayDone]:
+    order = JobOrder(live_snapshot_folder(), run.first_day, run.last_day)
+    days = []
+    for day in run_job(order, beat=lambda: keep_lease(run)):
+        days.append(day)
+        keep_lease(run, days_done=len(days), phase=f"Counted {day.day}")
+        if on_day is not None:
+            on_day(day)
+    return days
+
+
+def live_snapshot_folder() -> Path:
+    directory = SnapshotDirectory(Path(settings.SNAPSHOT_DIR))
+    manifest = directory.read_manifest()
+    if manifest is None:
+        raise JobError("There is no live snapshot to count with. Build one first, under Snapshots.")
+    return directory.folder(manifest.snapshot_id)
+
+
+def keep_lease(run: ReportRun, **changes: object) -> None:
+    held = ReportRun.objects.filter(pk=run.pk, status=ReportRun.Status.RUNNING)
+    if held.update(heartbeat_at=timezone.now(), **changes) != 1:
+        raise LeaseLostError(f"report run {run.pk} was given up")
+
+
+@transaction.atomic
+def load_summary(*, run: ReportRun, days: list[DayDone]) -> None:
+    """Replaces the days in Postgres and finishes the run, or neither."""
+    with_log = [day for day in days if day.has_log]
+    if not with_log:
+        raise JobError(
+            f"The visit log has no day from {run.first_day} to {run.last_day}. "
+            "Choose days that were logged."
+        )
+    keep_lease(run, phase="Loading the numbers")
+    unknown = replace_days(
+        run=run, days=[day.day for day in with_log], folder=Path(settings.REPORT_DIR)
+    )
+    keep_lease(
+        run,
+        status=ReportRun.Status.DONE,
+        phase="",
+        finished_at=timezone.now(),
+        snapshot_id=with_log[0].snapshot_id,
+        days_without_log=len(days) - len(with_log),
+        visits_counted=sum(day.visits for day in with_log),
+        visits_late=sum(day.late for day in with_log),
+        visits_malformed=sum(day.malformed for day in with_log),
+        visits_duplicate=sum(day.duplicates for day in with_log),
+        values_of_wrong_type=sum(day.wrong_types for day in with_log),
+        visits_unknown_publisher=unknown,
+    )
+
+
+def fail(run: ReportRun, message: str) -> None:
+    """Only a run that is still ours: one that was given up has its message already."""
+    ReportRun.objects.filter(pk=run.pk, status=ReportRun.Status.RUNNING).update(
+        status=ReportRun.Status.FAILED, finished_at=timezone.now(), error=message
+    )

@@ -1,0 +1,16 @@
+"""What the worker and beat start: each calls one service."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from exchange.reports import services
+
+
+@shared_task(name=services.RUN_TASK)
+def run(run_id: int) -> None:
+    services.run(run_id=run_id)
+
+
+@shared_task(name="reports.run_nightly")
+def run_nightly() -> None:
+    services.request_nightly(today=timezone.now().date())

@@ -1,0 +1,68 @@
+"""Starts Spark the same way for every job: on this machine in small, or on a cluster by `--master`.
+
+Owns what Spark must be told before it starts; knows nothing of any job.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.java import prepare_java
+
+PACKAGE = Path(__file__).resolve().parent
+ROWS_PER_BATCH = 8192
+
+
+def start_session(*, name: str, master: str) -> SparkSession:
+    prepare_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    settings = every_master() | (this_machine() if is_local(master) else {})
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    if not is_local(master):
+        spark.sparkContext.addPyFile(zip_package())
+    return spark
+
+
+def is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def every_master() -> dict[str, str]:
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        # Attribute names differ by case, and `Geo.country` must not answer for `geo.country`.
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def this_machine() -> dict[str, str]:
+    """Quick to start and closed to the network: nothing listens but on the loopback address."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        # Short jobs end before the optimising compiler or a concurrent collector pay off.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(
+            [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
+    }
+
+
+def zip_package() -> str:
+    """This package as a zip, for executors that have the engine installed but not the jobs."""
+    folder = Path(tempfile.mkdtemp(prefix="treeline-pipelines-"))
+    return shutil.make_archive(
+        str(folder / "pipelines"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
+    )
