@@ -1,0 +1,40 @@
+# `make run` and `make test` need nothing but make, Python 3.11 and a C++ compiler. `make help` lists the rest.
+
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv/bin
+LAUNCHER := $(VENV)/python -m exchange.launcher
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run stop check test unit lint bench soak clean distclean
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1|/' | column -t -s '|'
+
+setup:  ## make .venv, install the locked dependencies, build the engine
+	@for python in $(PYTHON) python3.13 python3.12 python3.11 python3.14; do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
+			exec $$python exchange/launcher/bootstrap.py; \
+	done; echo "setup: Python 3.11 or newer not found; on Debian 12 or newer: apt-get install python3" >&2; exit 1
+
+run: setup  ## start everything on http://127.0.0.1:8000 (PORT=.. for another port); Ctrl-C ends it
+	@$(LAUNCHER) run --port $(PORT)
+
+stop:  ## end what `make run` started from another terminal
+	@$(LAUNCHER) stop
+
+check: setup  ## start everything, ask for one visit's eligible campaigns, print the answer
+	@$(LAUNCHER) check
+
+test: setup  ## the whole suite: unit, database, Celery, Spark, browser
+	@$(VENV)/python -m pytest $(ARGS)
+
+unit: setup  ## the quick suite: what needs no server, no Spark and no browser
+	@$(VENV)/python -m pytest tests/targeting tests/matcher_ext tests/test_routing.py $(ARGS)
+
+lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/mypy
+	@$(VENV)/lint-imports
+	@$(VENV)/python manage.py makemigrations --check --dry-run

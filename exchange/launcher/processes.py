@@ -1,0 +1,215 @@
+"""Starts programs that do not outlive us, recognises them again later, and ends them with all
+descendants.
+
+A program runs in its own session, carries the run's mark in its environment, and is told by the
+kernel when its starter dies. Nothing here ever ends a process by its name.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+RUN_MARK = "TREELINE_RUN"
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user of the operating system that a server runs as."""
+
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process, told apart from a later one with the same pid by its start time and the machine's
+    boot.
+    """
+
+    pid: int
+    start_ticks: int
+    boot: str
+
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """None if there is no such process, or only its zombie."""
+        stat = _read_stat(pid)
+        if stat is None or stat[0] == "Z":
+            return None
+        return cls(pid, int(stat[19]), _boot_id())
+
+    def is_alive(self) -> bool:
+        return ProcessId.of(self.pid) == self
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.is_alive():
+            _send(self.pid, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to start and how to end it politely."""
+
+    name: str
+    argv: list[str]
+    environment: Mapping[str, str]
+    log: Path
+    folder: Path
+    account: Account | None = None
+    stdin: bytes = b""
+    inherited_fds: tuple[int, ...] = ()
+    stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals = signal.SIGTERM
+    patience_seconds: float = 5.0
+
+
+@dataclass(slots=True)
+class Running:
+    """A started program. Its starter must stay alive and is the one to stop it."""
+
+    program: Program
+    process: subprocess.Popen[bytes]
+    identity: ProcessId
+    started_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def mark(self) -> str:
+        return self.program.environment.get(RUN_MARK, "")
+
+    def exit_status(self) -> int | None:
+        return self.process.poll()
+
+    def request_stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(self.program.stop_signal)
+
+    def stop(self) -> None:
+        """Politely first, then its whole session by force."""
+        self.request_stop()
+        try:
+            self.process.wait(self.program.patience_seconds)
+        except subprocess.TimeoutExpired:
+            end_processes(lambda: session_members(self.identity.pid), patience_seconds=2)
+            self.process.wait()
+        end_processes(self._orphans, patience_seconds=2)
+
+    def _orphans(self) -> Iterator[ProcessId]:
+        """Descendants that outlived the leader; the mark proves that they are ours."""
+        return (
+            p for p in session_members(self.identity.pid) if self.mark and has_mark(p, self.mark)
+        )
+
+    def last_lines(self, count: int = 15) -> str:
+        try:
+            lines = self.program.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return ""
+        return "\n".join(lines[-count:])
+
+
+def start(program: Program) -> Running:
+    program.log.parent.mkdir(parents=True, exist_ok=True)
+    starter = os.getpid()
+
+    def bind_to_starter() -> None:
+        _libc.prctl(PR_SET_PDEATHSIG, int(program.death_signal))
+        if os.getppid() != starter:
+            os._exit(1)
+
+    account = program.account
+    with program.log.open("ab") as log:
+        process = subprocess.Popen(
+            program.argv,
+            cwd=program.folder,
+            env=dict(program.environment),
+            stdin=subprocess.PIPE if program.stdin else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=program.inherited_fds,
+            preexec_fn=bind_to_starter,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
+        )
+    if process.stdin:
+        process.stdin.write(program.stdin)
+        process.stdin.close()
+    # A program that failed at once is a zombie until we ask for its status: then any identity will
+    # do.
+    identity = ProcessId.of(process.pid) or ProcessId(process.pid, 0, "")
+    return Running(program, process, identity)
+
+
+def end_processes(find: Callable[[], Iterator[ProcessId]], *, patience_seconds: float) -> int:
+    """Ends what `find` finds, asking anew until nothing is left: a dying process may still start
+    others.
+    """
+    seen: set[ProcessId] = set()
+    give_up = time.monotonic() + patience_seconds
+    while left := list(find()):
+        force = time.monotonic() > give_up
+        for process in left:
+            if force or process not in seen:
+                process.signal(signal.SIGKILL if force else signal.SIGTERM)
+            seen.add(process)
+        time.sleep(0.05)
+    return len(seen)
+
+
+def session_members(session: int) -> Iterator[ProcessId]:
+    return (process for process, stat in _all_processes() if int(stat[3]) == session)
+
+
+def marked_processes(mark: str) -> Iterator[ProcessId]:
+    """Every process that carries the mark of a run, whatever sessions it made itself; never
+    ourselves.
+    """
+    for process, _ in _all_processes():
+        if process.pid != os.getpid() and has_mark(process, mark):
+            yield process
+
+
+def has_mark(process: ProcessId, mark: str) -> bool:
+    try:
+        environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return f"{RUN_MARK}={mark}".encode() in environment.split(b"\0")
+
+
+def _all_processes() -> Iterator[tuple[ProcessId, list[str]]]:
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            stat = _read_stat(int(entry.name))
+            if stat is not None and stat[0] != "Z":
+                yield ProcessId(int(entry.name), int(stat[19]), _boot_id()), stat
+
+
+def _read_stat(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat after the name (which may hold blanks): state, parent, group,
+    session ..
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)

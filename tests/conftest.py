@@ -1,0 +1,151 @@
+"""Fixtures that every test may use: the database, a Celery worker, a web server, a browser. All are
+real.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from exchange.celery import app
+from exchange.launcher.processes import Program, Running, start
+from exchange.launcher.valkey import find_free_port
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NO_BROWSER = (
+    "no chromium on PATH: the browser tests did NOT run (on Debian: apt-get install chromium)"
+)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(services: dict[str, str]) -> None:
+    """pytest-django asks for this before it makes the test database: the server must run by then."""
+
+
+def _test_environment() -> dict[str, str]:
+    """The environment for another process that shall see the test database, not the one it is made
+    from.
+    """
+    name = connection.settings_dict["NAME"]
+    before, _, _ = os.environ["DATABASE_URL"].rpartition("/")
+    return {**os.environ, "DATABASE_URL": f"{before}/{name}"}
+
+
+def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM) -> Program:
+    return Program(
+        name=name,
+        argv=[str(Path(sys.executable).with_name(argv[0])), *argv[1:]],
+        environment=_test_environment(),
+        log=settings.VAR_DIR / "log" / f"{name}.log",
+        folder=settings.BASE_DIR,
+        stop_signal=stop_signal,
+    )
+
+
+@pytest.fixture
+def celery_worker_process(transactional_db: None) -> Iterator[Running]:
+    """A real worker on the test database. The test's own transaction would hide its rows: there is
+    none.
+    """
+    worker = start(
+        _program("celery-worker", "celery", "-A", "exchange.celery", "worker", "-c", "1")
+    )
+    try:
+        _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
+        yield worker
+    finally:
+        worker.stop()
+        app.control.purge()
+
+
+class TreelineServer:
+    """A running web server and its address."""
+
+    def __init__(self, url: str, running: Running) -> None:
+        self.url = url
+        self.running = running
+
+    def __str__(self) -> str:
+        return self.url
+
+
+@pytest.fixture
+def treeline_server(transactional_db: None) -> Iterator[TreelineServer]:
+    """The real web server, as `make run` starts it, on the test database."""
+    port = find_free_port()
+    url = f"http://127.0.0.1:{port}"
+    arguments = ["--interface", "wsgi", "--port", str(port), "exchange.wsgi:application"]
+    web = start(_program("web", "granian", *arguments))
+    try:
+        _wait(web, lambda: _answers(f"{url}/healthz"), seconds=60)
+        yield TreelineServer(url, web)
+    finally:
+        web.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not executable:
+        if os.environ.get("TREELINE_REQUIRE_BROWSER") == "1":
+            pytest.fail(NO_BROWSER)
+        pytest.skip(NO_BROWSER)
+    # Playwright's loop would make Django refuse to use the database in this thread.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def chromium_page(chromium: Browser) -> Iterator[Page]:
+    """A page of a fresh profile."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+    yield context.new_page()
+    context.close()
+
+
+def _wait(running: Running, is_ready: Callable[[], bool], *, seconds: float) -> None:
+    give_up = time.monotonic() + seconds
+    while not is_ready():
+        ended = running.exit_status() is not None
+        if ended or time.monotonic() > give_up:
+            running.stop()
+            pytest.fail(f"{running.program.name} does not start:\n{running.last_lines(40)}")
+        time.sleep(0.1)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310  (our own server)
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A missing browser must not hide in a row of dots."""
+    skipped = terminalreporter.getreports("skipped")
+    if any(NO_BROWSER in str(report.longrepr) for report in skipped):
+        terminalreporter.section("NO BROWSER", sep="!", red=True, bold=True)
+        terminalreporter.line(NO_BROWSER, red=True, bold=True)

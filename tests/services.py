@@ -1,0 +1,38 @@
+"""The real Postgres and Redis of the tests; a pytest plugin, named in pyproject.toml.
+
+Their addresses go into the environment before Django reads its settings; the servers start when the
+first test needs them, so that tests of the engine alone do not. All files are in one temporary
+folder.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from exchange.launcher.java import JavaMissingError, find_java_home
+from exchange.launcher.servers import Servers, plan_servers
+
+_var = Path(tempfile.mkdtemp(prefix="treeline-test-"))
+_servers: Servers = plan_servers(var=_var, is_durable=False)
+os.environ["TREELINE_VAR"] = str(_var)
+os.environ.update(_servers.environment())
+with suppress(JavaMissingError):  # the tests that need it say so
+    os.environ["JAVA_HOME"] = str(find_java_home())
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[dict[str, str]]:
+    """Running Postgres and Redis; gives the environment that lets another process use them."""
+    _servers.start(dict(os.environ))
+    yield dict(os.environ)
+    _servers.stop()
+
+
+def pytest_unconfigure() -> None:
+    _servers.stop()
+    shutil.rmtree(_var, ignore_errors=True)
