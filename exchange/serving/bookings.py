@@ -1,4 +1,4 @@
-"""The bookings file of a snapshot: an Arrow table, mapped, with what an answer says about each booking.
+"""The bookings file of a snapshot: a mapped Arrow table of what an answer says about each booking.
 
     booking_id   ascending, what the index answers with
     rank         place in the order of answers: net CPM descending, then campaign id
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -44,7 +43,7 @@ class BookingRow:
     advertiser: str
     publisher: str
     path: tuple[str, ...]
-    net_cpm: Decimal
+    net_cpm: float
 
     def fragment(self) -> bytes:
         return msgspec.json.encode(
@@ -54,7 +53,7 @@ class BookingRow:
                 "advertiser": self.advertiser,
                 "booking_id": self.booking_id,
                 "path": self.path,
-                "net_cpm": round(float(self.net_cpm), 4),
+                "net_cpm": self.net_cpm,
             }
         )
 

@@ -1,10 +1,13 @@
 """The snapshot directory: the only thing that snapshot builds and eligibility servers share.
 
-    manifest.json       which snapshot is live             <snapshot_id>/index.atree     the compiled index
-    keys.json           hashes of the API keys             <snapshot_id>/bookings.arrow  what an answer says
-    .staged-<random>/   a snapshot being written           <snapshot_id>/info.json       counts, sizes, times
+    manifest.json                  which snapshot is live
+    keys.json                      hashes of the API keys
+    <snapshot_id>/index.atree      the compiled index
+    <snapshot_id>/bookings.arrow   what an answer says
+    <snapshot_id>/info.json        counts, sizes, times
+    .staged-<random>/              a snapshot being written
 
-Everything is written aside, synced and renamed into place, so a reader sees the old or the new, never
+Everything is written aside, synced and renamed into place: a reader sees the old or the new, never
 a half. Plain Python: it knows neither Django nor what the index means.
 """
 
@@ -80,7 +83,7 @@ def hash_key(text: str) -> str:
 
 
 class SnapshotDirectory:
-    """Reads and writes the directory. Readers need no lock; writers are serialised by their callers."""
+    """Reads and writes the directory. Readers need no lock; callers serialise the writers."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -96,7 +99,8 @@ class SnapshotDirectory:
         folder = self.folder(snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
-        manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=datetime.now(UTC))
+        now = datetime.now(UTC)
+        manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=now)
         self._write(MANIFEST_FILE, manifest)
         return manifest
 
@@ -152,10 +156,11 @@ class SnapshotDirectory:
     def snapshot_ids(self) -> list[str]:
         """Newest first."""
         folders = [path for path in self.root.glob("*") if SNAPSHOT_ID.fullmatch(path.name)]
-        return [path.name for path in sorted(folders, key=lambda p: p.stat().st_mtime, reverse=True)]
+        folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        return [path.name for path in folders]
 
     def remove_old(self, *, keep: int) -> list[str]:
-        """Removes all but the newest; the live one always stays. Open mappings outlive their file."""
+        """Removes all but the newest; the live one always stays. Open mappings outlive a file."""
         manifest = self.read_manifest()
         live = manifest.snapshot_id if manifest else None
         old = [name for name in self.snapshot_ids()[keep:] if name != live]
@@ -204,7 +209,7 @@ def encode(document: FormattedDocument) -> bytes:
 
 
 def content_id(folder: Path) -> str:
-    """The hash of what answers depend on: the index and the bookings, not the times of the build."""
+    """The hash of what answers depend on: the index and the bookings, not the build's times."""
     digest = hashlib.sha256()
     for name in (INDEX_FILE, BOOKINGS_FILE):
         path = folder / name

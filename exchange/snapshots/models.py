@@ -53,12 +53,17 @@ class SnapshotBuild(models.Model):
     requested_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    read_at = models.DateTimeField(
+        null=True, blank=True, help_text="The moment of the market that the snapshot holds."
+    )
     snapshot_id = models.CharField(max_length=64, blank=True)
     booking_count = models.PositiveIntegerField(default=0)
     skipped = models.JSONField(
         default=list, blank=True, help_text="The first bookings left out, each with its reason."
     )
-    skipped_count = models.PositiveIntegerField(default=0, help_text="How many were left out in all.")
+    skipped_count = models.PositiveIntegerField(
+        default=0, help_text="How many were left out in all."
+    )
     size_bytes = models.PositiveBigIntegerField(default=0)
     error = models.TextField(blank=True)
 

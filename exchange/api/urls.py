@@ -1,0 +1,13 @@
+"""Addresses of the REST API that Django answers; eligibility itself is answered before (`wsgi`)."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.urls import path, re_path
+from django.views.decorators.csrf import csrf_exempt
+
+from exchange.api.problems import not_found
+from exchange.api.views import ValidateExpression
+
+urlpatterns = [
+    path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
+    re_path(r"^api/", csrf_exempt(login_not_required(not_found))),
+]

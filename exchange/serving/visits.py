@@ -1,0 +1,50 @@
+"""Brings a caller's visit into the form that the index reads: a flat dict of dotted names.
+
+Bounds what a visit may hold; what its values mean is the index's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from http import HTTPStatus
+
+from exchange.serving.problems import ProblemError
+
+MAX_ATTRIBUTES = 500
+MAX_DEPTH = 8
+MAX_NAME_LENGTH = 200
+
+
+def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
+    """`{"geo": {"country": "USA"}}` becomes `{"geo.country": "USA"}`.
+
+    An object under the name of an attribute is that attribute's value (a position is one).
+    """
+    flat: dict[str, object] = {}
+    _flatten_into(flat, "", visit, names, MAX_DEPTH)
+    return flat
+
+
+def _flatten_into(
+    flat: dict[str, object],
+    prefix: str,
+    part: Mapping[str, object],
+    names: Collection[str],
+    depth: int,
+) -> None:
+    if not depth:
+        raise invalid_visit(f"Objects in a visit may be nested {MAX_DEPTH} deep, not deeper.")
+    for key, value in part.items():
+        name = prefix + key
+        if isinstance(value, dict) and name not in names:
+            _flatten_into(flat, name + ".", value, names, depth - 1)
+        elif len(flat) >= MAX_ATTRIBUTES:
+            raise invalid_visit(f"A visit may carry {MAX_ATTRIBUTES} attributes, not more.")
+        elif len(name) > MAX_NAME_LENGTH:
+            raise invalid_visit(f"A name may have {MAX_NAME_LENGTH} characters, not more.")
+        else:
+            flat[name] = value
+
+
+def invalid_visit(detail: str) -> ProblemError:
+    return ProblemError(HTTPStatus.BAD_REQUEST, "invalid_visit", detail)

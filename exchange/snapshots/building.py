@@ -1,0 +1,69 @@
+"""Writes a snapshot of the market into a staged folder: index, bookings and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from exchange.serving.bookings import write_bookings
+from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, SnapshotInfo, write_info
+from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.models import Phase
+from exchange.snapshots.progress import Progress
+from matcher_ext import ATree
+
+CHUNK_ENTRIES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was written, as needed to check it and to tell people about it."""
+
+    composer: Composer
+    entries: list[Entry]
+    info: SnapshotInfo
+
+
+def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> Built:
+    progress.begin(Phase.INDEXING, len(composer.market.bookings))
+    index = ATree(composer.market.catalog)
+    for name, expression in composer.definitions():
+        index.define(name, expression)
+    entries = insert_entries(index, composer, progress)
+    progress.begin(Phase.WRITING)
+    index.freeze().save(folder / INDEX_FILE)
+    write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
+    info = describe(composer, entries, folder)
+    write_info(folder, info)
+    return Built(composer, entries, info)
+
+
+def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:
+    entries: list[Entry] = []
+    for chunk in chunks(composer.entries()):
+        index.insert_many(
+            [entry.row.booking_id for entry in chunk], [entry.text for entry in chunk]
+        )
+        entries += chunk
+        progress.advance(len(chunk))
+    return entries
+
+
+def chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    while chunk := list(islice(entries, CHUNK_ENTRIES)):
+        yield chunk
+
+
+def describe(composer: Composer, entries: list[Entry], folder: Path) -> SnapshotInfo:
+    return SnapshotInfo(
+        built_at=datetime.now(UTC),
+        booking_count=len(entries),
+        campaign_count=len({entry.row.campaign_id for entry in entries}),
+        publisher_count=len({entry.row.publisher for entry in entries}),
+        edge_count=len({edge_id for entry in entries for edge_id in entry.edge_ids}),
+        skipped_count=composer.skipped.count,
+        file_bytes={name: (folder / name).stat().st_size for name in (INDEX_FILE, BOOKINGS_FILE)},
+    )

@@ -1,0 +1,149 @@
+"""From the market to what the index holds: one entry per booking, one definition per edge.
+
+A booking that cannot be built is left out with its reason; it never spoils the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from exchange.routing import Graph, Path
+from exchange.serving.bookings import BookingRow
+from exchange.snapshots.market import BookedPair, CampaignRow, Market
+from targeting import Expression, ExpressionError, parse
+
+MAX_SKIPPED_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A booking as the index takes it, and as answers name it."""
+
+    row: BookingRow
+    text: str
+    edge_ids: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Bookings left out: the first ones with their reason, and how many in all."""
+
+    first: list[dict[str, object]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, pair: BookedPair, reason: str) -> None:
+        self.count += 1
+        if len(self.first) < MAX_SKIPPED_KEPT:
+            self.first.append(
+                {
+                    "booking_id": pair.booking_id,
+                    "campaign_id": pair.campaign_id,
+                    "reason": reason,
+                }
+            )
+
+
+class SkipError(Exception):
+    """This booking cannot be built; the message says why, for people."""
+
+
+class Composer:
+    """Compiles every expression once and joins it with the paths. Not thread-safe."""
+
+    def __init__(self, market: Market) -> None:
+        self.market = market
+        self.skipped = Skipped()
+        self.edges = compile_all(market, market.edge_expressions)
+        texts = {key: campaign.expression for key, campaign in market.campaigns.items()}
+        self.campaigns = compile_all(market, texts)
+        names = {party_id: party.name for party_id, party in market.parties.items()}
+        self._graph = Graph(market.links, names)
+        self._paths: dict[int, dict[int, Path]] = {}
+
+    def definitions(self) -> Iterator[tuple[str, Expression]]:
+        """Edges that compile; what a path through another one needs is skipped by `entries`."""
+        for edge_id, compiled in self.edges.items():
+            if isinstance(compiled, Expression):
+                yield edge_name(edge_id), compiled
+
+    def entries(self) -> Iterator[Entry]:
+        """In ascending order of booking id."""
+        for pair in self.market.bookings:
+            try:
+                yield self._compose(pair)
+            except SkipError as skip:
+                self.skipped.add(pair, str(skip))
+
+    def _compose(self, pair: BookedPair) -> Entry:
+        campaign = self.market.campaigns[pair.campaign_id]
+        expression = self._usable(self.campaigns[pair.campaign_id], "The campaign's expression")
+        path = self._path(pair.publisher_id, campaign.advertiser_id)
+        for edge_id in path.edge_ids:
+            self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
+        publisher = self.market.parties[pair.publisher_id].seller_id
+        return Entry(
+            row=self._row(pair, campaign, path),
+            text=entry_text(publisher, campaign, path.edge_ids, expression),
+            edge_ids=path.edge_ids,
+        )
+
+    def _usable(self, compiled: Expression | ExpressionError, what: str) -> Expression:
+        if isinstance(compiled, ExpressionError):
+            raise SkipError(f"{what} no longer compiles: {compiled}")
+        return compiled
+
+    def _path(self, publisher_id: int, advertiser_id: int) -> Path:
+        if publisher_id not in self._paths:
+            self._paths[publisher_id] = self._graph.cheapest_paths(publisher_id)
+        path = self._paths[publisher_id].get(advertiser_id)
+        if path is None:
+            raise SkipError("No active path leads from the publisher to the advertiser.")
+        return path
+
+    def _row(self, pair: BookedPair, campaign: CampaignRow, path: Path) -> BookingRow:
+        parties = self.market.parties
+        sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)
+        return BookingRow(
+            booking_id=pair.booking_id,
+            campaign_id=pair.campaign_id,
+            campaign=campaign.name,
+            advertiser=parties[campaign.advertiser_id].name,
+            publisher=sellers[0],
+            path=sellers,
+            net_cpm=round(float(Fraction(campaign.bid_cpm) * path.net_share), 4),
+        )
+
+
+def compile_all(market: Market, texts: dict[int, str]) -> dict[int, Expression | ExpressionError]:
+    """An error is a value here: it becomes the reason of every booking that needs the text."""
+    compiled: dict[int, Expression | ExpressionError] = {}
+    for key, text in texts.items():
+        try:
+            compiled[key] = parse(text, market.catalog)
+        except ExpressionError as error:
+            compiled[key] = error
+    return compiled
+
+
+def entry_text(
+    publisher: str, campaign: CampaignRow, edge_ids: tuple[int, ...], expression: Expression
+) -> str:
+    parts = [f"publisher.id = {json.dumps(publisher)}", f"time >= '{utc(campaign.starts_at)}'"]
+    if campaign.ends_at is not None:
+        parts.append(f"time < '{utc(campaign.ends_at)}'")
+    parts += [f"@{edge_name(edge_id)}" for edge_id in edge_ids]
+    # The line break ends a comment in the campaign's last line.
+    parts.append(f"({expression.text}\n)")
+    return " and ".join(parts)
+
+
+def edge_name(edge_id: int) -> str:
+    return f"edge.{edge_id}"
+
+
+def utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

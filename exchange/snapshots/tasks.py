@@ -1,0 +1,24 @@
+"""The Celery tasks of snapshots; each calls one service."""
+
+from exchange.celery import app
+from exchange.snapshots import keys, services
+
+
+@app.task(name="snapshots.request_build")
+def request_build() -> None:
+    services.request_build()
+
+
+@app.task(name="snapshots.build")
+def build(build_id: int) -> None:
+    services.run_build(build_id=build_id)
+
+
+@app.task(name="snapshots.publish_keys")
+def publish_keys() -> None:
+    keys.publish_keys()
+
+
+@app.task(name="snapshots.sweep")
+def sweep() -> None:
+    services.sweep()
