@@ -17,4 +17,10 @@ app.conf.beat_schedule = {
         "task": "reports.run_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="0"),
     },
+    # Finds what lost messages and lost workers left; one that waited too long is not needed.
+    "sweep of snapshot builds and keys": {
+        "task": "snapshots.sweep",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
 }

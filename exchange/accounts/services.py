@@ -85,6 +85,6 @@ def disable_demo_access() -> tuple[int, int]:
 
 
 def publish_keys_on_commit() -> None:
-    """Servers read keys from a file that the build task writes. Robust, because the message is only
-    a hint: a broker that is down must not turn a saved change into an error."""
-    transaction.on_commit(lambda: app.send_task("snapshots.request_build"), robust=True)
+    """Servers read keys from a file that this task writes. Robust, because the message is only a
+    hint: a broker that is down must not turn a saved change into an error."""
+    transaction.on_commit(lambda: app.send_task("snapshots.publish_keys"), robust=True)
