@@ -8,8 +8,8 @@ these arrays can be written to a file and mapped. All functions are `noexcept no
 How the index uses it:
   1. `CompiledCatalog` (catalog.pxd) is built once from the catalogue's rows; `catalog.table` is
      its plain form for nogil code.
-  2. `parse_text(table, text, length, &tree)` (parser.pxd), then, if `tree.problems` is empty,
-     `normalise(table, &tree, &form)` (normal.pxd) appends one root to `form.roots`. One form can
+  2. `parse_text(table, text, length, composed, &tree)` (parser.pxd), then, if `tree.problems` is empty,
+     `normalise(text, &tree, &form)` (normal.pxd) appends one root to `form.roots`. One form can
      take any number of expressions; `form.clear()` keeps the memory for the next chunk.
      `normalise_texts` does both for many texts.
   3. A predicate is known by (hash, full comparison): `predicate_hash`, `predicate_equal`; move
@@ -93,14 +93,17 @@ cdef struct Node:
     uint32_t start      # bytes of the text
     uint32_t end
     uint8_t kind        # NodeKind
-    uint8_t depth       # levels below, to bound nesting
+    uint8_t depth       # connectives on the longest way down, to bound nesting
+    uint8_t noted       # owns notes, so the group that it is must stay a group
 
 cdef struct Condition:
     uint32_t attribute
     uint32_t first      # operands: words[first : first + count], see below
     uint32_t count
+    uint32_t raw_first  # texts as written: raw[raw_first : raw_first + raw_count], where the words
+    uint32_t raw_count  #   keep another form of them (time stamps, addresses, hosts)
     uint32_t list_name  # index into names (`$name`) or NOTHING
-    uint8_t operator    # Operator
+    uint8_t op          # Operator
     uint8_t negated     # infix `not`
     uint8_t counted     # `count(attribute) <op> n`
 
@@ -125,6 +128,7 @@ cdef cppclass Tree:
     vector[uint32_t] edges
     vector[Condition] conditions
     vector[int64_t] words
+    vector[int64_t] raw
     vector[char] bytes          # decoded text operands
     vector[Span] names          # of references and lists, spans of the text
     vector[Note] notes
@@ -180,7 +184,7 @@ cdef enum Test:
 # Operands are 64-bit words, by the attribute's type: Boolean 0/1; integer; float as its bits
 # (never NaN, never -0.0); timestamp in milliseconds since 1970 UTC; text as a span of the pool,
 # `offset << 32 | length`, UTF-8. Ascending is by number, or by the bytes of the text (which is by
-# code points).
+# code points). A managed list may be empty: then IN, UNDER, ONE_OF, .. have no operand.
 cdef struct Predicate:
     uint32_t attribute
     uint32_t first      # words[first : first + count]
@@ -196,7 +200,7 @@ cdef struct PredicateView:
     const char* bytes
 
 cdef cppclass NormalForm:
-    vector[NormalNode] nodes    # children before parents
+    vector[NormalNode] nodes    # children before parents; a few may be reached from no root
     vector[uint32_t] edges
     vector[Predicate] predicates
     vector[int64_t] words
@@ -220,7 +224,8 @@ cdef uint32_t predicate_copy(
     vector[int64_t]* words,
     vector[char]* bytes,
 ) noexcept nogil
-# Full comparison of two nodes' content, below and including them.
+# Full comparison of two nodes' content, below and including them. It walks the forms as trees,
+# which nested xors make exponential: whoever shares nodes compares level by level, bottom up.
 cdef bint node_equal(
     const NormalForm* left, uint32_t a, const NormalForm* right, uint32_t b
 ) noexcept nogil

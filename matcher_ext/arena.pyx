@@ -12,6 +12,7 @@ cdef void clear_tree(Tree* tree) noexcept nogil:
     tree.edges.clear()
     tree.conditions.clear()
     tree.words.clear()
+    tree.raw.clear()
     tree.bytes.clear()
     tree.names.clear()
     tree.notes.clear()

@@ -36,6 +36,10 @@ cdef uint32_t find_attribute(
     const CatalogTable* table, const char* name, size_t length
 ) noexcept nogil
 
+cdef uint32_t find_list(
+    const CatalogTable* table, const char* name, size_t length
+) noexcept nogil
+
 cdef class CompiledCatalog:
     """Owner of a CatalogTable. Immutable after construction, so safe to share between threads."""
     cdef CatalogTable table
@@ -43,3 +47,8 @@ cdef class CompiledCatalog:
     cdef readonly tuple types       # their types' names, by attribute number
     cdef readonly tuple rows        # what it was made from
     cdef readonly dict numbers      # name -> attribute number
+    cdef readonly tuple list_names
+
+    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1
+    cdef int _index(self) except -1
+    cdef int _add_list(self, str name, values) except -1

@@ -9,18 +9,19 @@ from matcher_ext.arena cimport NormalForm, Tree
 from matcher_ext.catalog cimport CatalogTable
 
 # Appends the expression to the form and its root to `form.roots`; returns the root, or NOTHING
-# for a tree with problems.
+# for a tree with problems or with a managed list that the catalogue did not know.
 cdef uint32_t normalise(
     const CatalogTable* table, const char* text, const Tree* tree, NormalForm* form
 ) noexcept nogil
 
 # Bulk: parses and normalises `count` texts, one root each; `tree` is scratch. Returns how many
-# texts had problems (their roots are NOTHING; parse such a text again to have its problems).
+# texts had problems (their roots are NOTHING; `check_text` in language.pyx says what they are).
 cdef uint32_t normalise_texts(
     const CatalogTable* table,
     const char* const* texts,
     const size_t* lengths,
     uint32_t count,
+    bint composed,
     Tree* tree,
     NormalForm* form,
 ) noexcept nogil

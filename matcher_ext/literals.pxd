@@ -1,0 +1,47 @@
+"""Readers of values that are written as text: time stamps, weekly schedules, addresses, hosts.
+
+Shared by the parser (literals) and the visit (values), so that both sides agree.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+cdef enum Reading:
+    READ_OK
+    READ_BAD
+    READ_HOST_BITS      # a network with bits set beyond its prefix
+
+cdef struct Address:    # 128 bits; v4 is mapped to ::ffff:a.b.c.d
+    uint64_t high
+    uint64_t low
+
+cdef enum:
+    MINUTES_OF_WEEK = 10080
+
+# RFC 3339 to milliseconds since 1970 UTC; finer digits are cut.
+cdef bint read_timestamp(const char* text, size_t length, int64_t* ms) noexcept nogil
+cdef bint read_address(const char* text, size_t length, Address* address) noexcept nogil
+cdef Reading read_network(
+    const char* text, size_t length, Address* address, int64_t* prefix
+) noexcept nogil
+cdef bint in_network(Address address, Address network, int64_t prefix) noexcept nogil
+# Appends pairs (from, to) of minutes of the week, ascending, merged, `to` excluded.
+cdef bint read_schedule(const char* text, size_t length, vector[int64_t]* pairs) noexcept nogil
+cdef int64_t minute_of_week(int64_t ms, int64_t offset_minutes) noexcept nogil
+# Length of a host name without its trailing dot.
+cdef size_t host_length(const char* text, size_t length) noexcept nogil
+cdef bint is_host(const char* text, size_t length) noexcept nogil
+# JSON's number grammar, for floats; False when not finite.
+cdef bint read_float(const char* text, size_t length, double* value) noexcept nogil
+# Optional sign and digits; False beyond 64 bits.
+cdef bint read_integer(const char* text, size_t length, int64_t* value) noexcept nogil
+
+cdef inline bint is_digit(char c) noexcept nogil:
+    return c >= c'0' and c <= c'9'
+
+cdef inline bint is_high(char c) noexcept nogil:
+    """Part of a character beyond ASCII."""
+    return <uint8_t>c >= 128
+
+cdef inline char fold(char c) noexcept nogil:
+    """ASCII lower case: host names and keywords need no more."""
+    return <char>(c + 32) if c >= c'A' and c <= c'Z' else c
