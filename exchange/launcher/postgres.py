@@ -158,7 +158,7 @@ def end_stale_server(data: Path) -> None:
         pid = 0
     process = ProcessId.of(pid) if pid > 0 else None
     if process and _stands_in(process, data):
-        process.signal(signal.SIGINT)
+        process.send(signal.SIGINT)
         end_processes(lambda: iter([process] if process.is_alive() else []), patience_seconds=20)
     pid_file.unlink(missing_ok=True)
 

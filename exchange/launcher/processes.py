@@ -50,9 +50,10 @@ class ProcessId:
     def is_alive(self) -> bool:
         return ProcessId.of(self.pid) == self
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         if self.is_alive():
-            _send(self.pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Program:
     stop_signal: signal.Signals = signal.SIGTERM
     death_signal: signal.Signals = signal.SIGTERM
     patience_seconds: float = 5.0
+    shows_output: bool = False
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ def start(program: Program) -> Running:
     starter = os.getpid()
 
     def bind_to_starter() -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, int(program.death_signal))
+        end_with_starter(program.death_signal)
         if os.getppid() != starter:
             os._exit(1)
 
@@ -132,8 +134,8 @@ def start(program: Program) -> Running:
             cwd=program.folder,
             env=dict(program.environment),
             stdin=subprocess.PIPE if program.stdin else subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            stdout=None if program.shows_output else log,
+            stderr=log,
             start_new_session=True,
             pass_fds=program.inherited_fds,
             preexec_fn=bind_to_starter,
@@ -150,6 +152,11 @@ def start(program: Program) -> Running:
     return Running(program, process, identity)
 
 
+def end_with_starter(number: signal.Signals) -> None:
+    """Asks the kernel for a signal when the process that started us dies, however it dies."""
+    _libc.prctl(PR_SET_PDEATHSIG, int(number))
+
+
 def end_processes(find: Callable[[], Iterator[ProcessId]], *, patience_seconds: float) -> int:
     """Ends what `find` finds, asking anew until nothing is left: a dying process may still start
     others.
@@ -160,7 +167,7 @@ def end_processes(find: Callable[[], Iterator[ProcessId]], *, patience_seconds: 
         force = time.monotonic() > give_up
         for process in left:
             if force or process not in seen:
-                process.signal(signal.SIGKILL if force else signal.SIGTERM)
+                process.send(signal.SIGKILL if force else signal.SIGTERM)
             seen.add(process)
         time.sleep(0.05)
     return len(seen)
@@ -208,8 +215,3 @@ def _read_stat(pid: int) -> list[str] | None:
 
 def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _send(pid: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, number)

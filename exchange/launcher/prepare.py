@@ -1,0 +1,101 @@
+"""Brings database, demo exchange, first snapshot and first report to where a run can start.
+
+Every step does nothing when it was done before. Run as a process of its own by the supervisor.
+"""
+
+import argparse
+import io
+import json
+import os
+import time
+
+import django
+from django.core.management import call_command
+
+WELCOME_FILE = "welcome.json"
+
+
+def main() -> None:
+    arguments = _read_arguments()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "exchange.settings")
+    django.setup()
+    migrate()
+    load_demo(arguments)
+    build_first_snapshot()
+    request_first_report()
+    write_welcome(arguments.port)
+
+
+def migrate() -> None:
+    with _step("migrating the database"):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def load_demo(arguments: argparse.Namespace) -> None:
+    from django.conf import settings
+
+    if settings.DEMO_LOGINS:
+        with _step("loading the demo exchange, unless it is there"):
+            call_command("load_demo", campaigns=arguments.campaigns, visits=arguments.visits)
+
+
+def build_first_snapshot() -> None:
+    from django.conf import settings
+
+    if not (settings.SNAPSHOT_DIR / "manifest.json").exists():
+        with _step("building the first snapshot"):
+            call_command("build_snapshot")
+
+
+def request_first_report() -> None:
+    """In the background: the worker takes it as soon as it runs."""
+    from exchange.celery import app
+    from exchange.reports.models import ReportRun
+
+    if not ReportRun.objects.filter(status=ReportRun.Status.DONE).exists():
+        app.send_task("reports.run_nightly")
+        print("  the first report of eligible visits will be counted in the background", flush=True)
+
+
+def write_welcome(port: int) -> None:
+    """What the launcher shows when all is up: demo logins and a request to paste. Holds an API key."""
+    from django.conf import settings
+
+    from exchange.accounts.models import User
+
+    curl = io.StringIO()
+    logins: list[str] = []
+    if settings.DEMO_LOGINS:
+        call_command("load_demo", print_curl=True, port=port, stdout=curl)
+        demo = User.objects.filter(is_demo=True, is_active=True).order_by("pk")
+        logins = list(demo.values_list("username", flat=True))
+    file = settings.VAR_DIR / "run" / WELCOME_FILE
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({"logins": logins, "curl": curl.getvalue().strip()}))
+
+
+class _step:  # noqa: N801  (reads as a verb: with _step("..."))
+    """Says what is going on, and how long it took when a person would have noticed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __enter__(self) -> None:
+        print(f"  {self.text}", flush=True)
+        self.started_at = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        if (seconds := time.monotonic() - self.started_at) > 2:
+            print(f"  {self.text}: {seconds:.1f} s", flush=True)
+
+
+def _read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--campaigns", type=int, default=3000)
+    parser.add_argument("--visits", type=int, default=20000)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

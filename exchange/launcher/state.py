@@ -1,0 +1,104 @@
+"""What is known of a run on disk: who holds `var`, what it started, and how to clean up after it.
+
+One run at a time holds the lock, which the kernel gives back when its holder dies. The state file
+then still tells the next run what may be left over.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from exchange.launcher.processes import ProcessId, end_processes, marked_processes
+from exchange.launcher.runfolder import PREFIX
+
+
+class AlreadyRunningError(Exception):
+    """Another launcher holds this `var`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """One run. `mark` is random and in the environment of every process of the run."""
+
+    mark: str
+    launcher: ProcessId
+    port: int
+    run_folder: str
+    is_ready: bool = False
+    processes: tuple[ProcessId, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        fields = json.loads(text)
+        launcher = ProcessId(**fields.pop("launcher"))
+        processes = tuple(ProcessId(**process) for process in fields.pop("processes"))
+        return cls(launcher=launcher, processes=processes, **fields)
+
+
+class RunRecord:
+    """The files in `var/run`. Reading is free; writing is for the holder of the lock."""
+
+    def __init__(self, var: Path) -> None:
+        self.folder = var / "run"
+        self.state_file = self.folder / "state.json"
+        self._lock: int | None = None
+
+    def acquire(self) -> None:
+        """Takes the lock and cleans up after a run that could not do it itself."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise AlreadyRunningError from None
+        self._lock = lock
+
+    def release(self) -> None:
+        self.state_file.unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def write(self, state: RunState) -> None:
+        aside = self.state_file.with_suffix(".new")
+        aside.touch(mode=0o600)
+        aside.write_text(state.to_json())
+        aside.replace(self.state_file)
+
+    def read(self) -> RunState | None:
+        """None if nothing was recorded, or only half of it when the machine stopped."""
+        try:
+            return RunState.from_json(self.state_file.read_text())
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return None
+
+    def read_live(self) -> RunState | None:
+        """The run that is going on now, if any."""
+        state = self.read()
+        return state if state and state.launcher.is_alive() else None
+
+
+def clean_up_after(state: RunState) -> int:
+    """Ends what is left of a dead run and removes its folder; gives the number of processes ended."""
+    without_processes = replace(state, processes=())
+    ended = end_processes(lambda: _left_over(without_processes), patience_seconds=3)
+    # Servers last: their clients are gone by now. They overwrite their environment, hence the list.
+    ended += end_processes(lambda: _left_over(state), patience_seconds=20)
+    folder = Path(state.run_folder)
+    if state.run_folder and folder.name.startswith(PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)
+    return ended
+
+
+def _left_over(state: RunState) -> Iterator[ProcessId]:
+    yield from marked_processes(state.mark)
+    yield from (process for process in state.processes if process.is_alive())

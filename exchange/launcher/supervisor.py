@@ -1,0 +1,306 @@
+"""Runs the whole exchange on this machine: starts its programs, watches them, and ends them all.
+
+It is the parent of every program, has one thread, and is stopped by a signal. A program that dies
+is started again after a pause that grows; one that keeps dying ends the run.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+
+from exchange.launcher.java import find_java_home
+from exchange.launcher.processes import (
+    RUN_MARK,
+    ProcessId,
+    Program,
+    Running,
+    end_processes,
+    end_with_starter,
+    marked_processes,
+    start,
+)
+from exchange.launcher.servers import Servers, plan_servers
+from exchange.launcher.state import RunRecord, RunState, clean_up_after
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
+MAX_LOG_BYTES = 10_000_000
+MAX_QUICK_DEATHS = 5
+LIVED_LONG_SECONDS = 60.0
+
+
+class LauncherError(Exception):
+    """The run cannot go on; the text is for the person who started it."""
+
+
+class StopRequested(BaseException):  # noqa: N818  (like KeyboardInterrupt: not a failure)
+    """A signal asked us to end. No `except Exception` may swallow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What to run: where its files are, on which port, and how large a demo."""
+
+    var: Path
+    port: int
+    demo_options: tuple[str, ...] = ()
+
+
+class Supervisor:
+    """One run, from lock to last process. Use as `with Supervisor.running(order) as run`."""
+
+    def __init__(self, order: RunOrder, record: RunRecord) -> None:
+        self.order = order
+        self.record = record
+        self.started_at = time.monotonic()
+        self.children: list[Running] = []
+        self.deaths: dict[str, int] = {}
+        mark = secrets.token_hex(16)
+        self.servers: Servers = plan_servers(var=order.var)
+        self.environment = self._make_environment(mark)
+        launcher = ProcessId.of(os.getpid())
+        assert launcher  # noqa: S101  (we do run)
+        folder = self.servers.run_folder
+        self.state = RunState(mark, launcher, order.port, str(folder.path) if folder else "")
+
+    @classmethod
+    @contextmanager
+    def running(cls, order: RunOrder) -> Iterator["Supervisor"]:
+        """Everything is up inside the block, and gone after it, however it ends."""
+        record = RunRecord(order.var)
+        record.acquire()
+        try:
+            _clean_up(record)
+            check_port_is_free(order.port)
+            supervisor = cls(order, record)
+            with stopped_by_signals():
+                try:
+                    supervisor.start_all()
+                    yield supervisor
+                finally:
+                    supervisor.stop_all()
+        finally:
+            record.release()
+
+    def say(self, text: str) -> None:
+        print(f"[{time.monotonic() - self.started_at:5.1f} s] {text}", flush=True)
+
+    def start_all(self) -> None:
+        self._record()
+        self.say(f"starting {self._server_names()}")
+        self.servers.start(self.environment)
+        self.children += self.servers.running
+        self._record()
+        self._prepare()
+        for program in [self._web(), self._worker(), self._beat()]:
+            self._start(program)
+        self._wait_until_ready()
+        self._record(is_ready=True)
+
+    def watch(self) -> None:
+        """Until a signal ends it, or a program that will not stay alive."""
+        while True:
+            time.sleep(0.5)
+            for child in list(self.children):
+                if child.exit_status() is not None:
+                    self._start_again(child)
+
+    def stop_all(self) -> None:
+        """Askers before servers, so that nobody's last words are a lost connection."""
+        servers = self.servers.running
+        askers = [child for child in self.children if child not in servers]
+        for child in askers:
+            child.request_stop()
+        for child in askers:
+            child.stop()
+        # Whatever left its session: Spark's processes, say.
+        end_processes(self._strays, patience_seconds=2)
+        self.servers.stop()
+        self.children.clear()
+
+    def _strays(self) -> Iterator[ProcessId]:
+        servers = {server.identity for server in self.servers.running}
+        return (p for p in marked_processes(self.state.mark) if p not in servers)
+
+    def _server_names(self) -> str:
+        own = [bool(self.servers.postgres), bool(self.servers.valkey)]
+        names = [name for name, is_own in zip(["Postgres", "Valkey"], own, strict=True) if is_own]
+        return " and ".join(names) if names else "on the servers that the environment names"
+
+    def _make_environment(self, mark: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            **self.servers.environment(),
+            RUN_MARK: mark,
+            "TREELINE_VAR": str(self.order.var),
+            "TREELINE_SECRET_KEY": os.environ.get("TREELINE_SECRET_KEY")
+            or keep_secret(self.order.var / "secret-key"),
+            "JAVA_HOME": str(find_java_home()),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def _program(self, name: str, *argv: str, shows_output: bool = False) -> Program:
+        log = self.order.var / "log" / f"{name}.log"
+        rotate(log)
+        return Program(
+            name=name,
+            argv=[str(Path(sys.executable).with_name(argv[0])), *argv[1:]],
+            environment=self.environment,
+            log=log,
+            folder=CHECKOUT,
+            shows_output=shows_output,
+        )
+
+    def _prepare(self) -> None:
+        """In a process of its own: Django is slow to load, and this process only watches."""
+        arguments = ["-m", "exchange.launcher.prepare", "--port", str(self.order.port)]
+        program = self._program(
+            "prepare", "python", *arguments, *self.order.demo_options, shows_output=True
+        )
+        child = start(program)
+        self.children.append(child)
+        if child.process.wait() != 0:
+            raise LauncherError(f"preparing failed:\n{child.last_lines(30)}")
+        self.children.remove(child)
+
+    def _web(self) -> Program:
+        options = ["--interface", "wsgi", "--host", HOST, "--port", str(self.order.port), "--no-ws"]
+        return self._program("web", "granian", *options, "exchange.wsgi:application")
+
+    def _worker(self) -> Program:
+        options = ["--concurrency", "2", "--loglevel", "INFO"]
+        options += ["--without-gossip", "--without-mingle"]  # there is only this worker
+        return self._program("worker", "celery", "-A", "exchange.celery", "worker", *options)
+
+    def _beat(self) -> Program:
+        folder = self.order.var / "beat"
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ["--schedule", str(folder / "schedule"), "--pidfile", "", "--loglevel", "INFO"]
+        return self._program("beat", "celery", "-A", "exchange.celery", "beat", *options)
+
+    def _start(self, program: Program) -> None:
+        self.say(f"starting {program.name}")
+        self.children.append(start(program))
+        self._record()
+
+    def _start_again(self, child: Running) -> None:
+        name = child.program.name
+        lived = time.monotonic() - child.started_at
+        deaths = 1 if lived > LIVED_LONG_SECONDS else self.deaths.get(name, 0) + 1
+        self.deaths[name] = deaths
+        status, log = child.exit_status(), child.program.log
+        self.say(f"{name} ended by itself (status {status}); the end of {log}:")
+        print(child.last_lines(), flush=True)
+        if deaths >= MAX_QUICK_DEATHS:
+            raise LauncherError(f"{name} ended {deaths} times in a row: giving up")
+        child.stop()
+        time.sleep(2 ** (deaths - 1))
+        self.say(f"starting {name} again")
+        again = start(child.program)
+        self.children[self.children.index(child)] = again
+        if child in self.servers.running:
+            self.servers.running[self.servers.running.index(child)] = again
+        self._record()
+
+    def _wait_until_ready(self, *, seconds: float = 120) -> None:
+        self.say("waiting until everything is ready")
+        give_up = time.monotonic() + seconds
+        while not (answer := ask_readiness(self.order.port)).is_ready:
+            for child in self.children:
+                if child.exit_status() is not None:
+                    raise LauncherError(
+                        f"{child.program.name} does not start; the end of {child.program.log}:\n"
+                        f"{child.last_lines(30)}"
+                    )
+            if time.monotonic() > give_up:
+                raise LauncherError(f"not ready after {seconds:.0f} s: {answer.text}")
+            time.sleep(0.1)
+
+    def _record(self, *, is_ready: bool = False) -> None:
+        processes = tuple(child.identity for child in self.children)
+        self.state = replace(self.state, is_ready=is_ready, processes=processes)
+        self.record.write(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    is_ready: bool
+    text: str
+
+
+def ask_readiness(port: int) -> Readiness:
+    try:
+        url = f"http://{HOST}:{port}/readyz"
+        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310  (our own server)
+            return Readiness(response.status == 200, "")
+    except urllib.error.HTTPError as problem:
+        return Readiness(False, problem.read().decode(errors="replace"))
+    except OSError as problem:
+        return Readiness(False, str(problem))
+
+
+def check_port_is_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except PermissionError:
+            raise LauncherError(f"port {port} is not allowed: try make run PORT=8000") from None
+        except (OSError, OverflowError):
+            raise LauncherError(
+                f"port {port} is taken by another program: end that one, or choose another port, "
+                f"for example make run PORT={port + 1}"
+            ) from None
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """The first SIGINT, SIGTERM or SIGHUP raises StopRequested; later ones do not hurt the clean-
+    up.
+    """
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        raise StopRequested(signal.Signals(number).name)
+
+    signals = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+        signals.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in signals}
+    if os.environ.get("MAKELEVEL"):
+        end_with_starter(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def keep_secret(file: Path) -> str:
+    """A random text that stays the same as long as the file does."""
+    if not file.exists():
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_urlsafe(48))
+    return file.read_text()
+
+
+def rotate(log: Path) -> None:
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+        log.replace(log.with_suffix(".log.1"))
+
+
+def _clean_up(record: RunRecord) -> None:
+    if (left := record.read()) is not None:
+        ended = clean_up_after(left)
+        print(f"cleaned up after a run that did not end well ({ended} processes)", flush=True)
