@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 from exchange.launcher.java import JavaMissingError
@@ -25,11 +26,13 @@ from exchange.launcher.supervisor import (
 )
 from exchange.launcher.valkey import ValkeyError, find_free_port
 
+Command = Callable[[Path, argparse.Namespace], int]
+
 
 def main() -> int:
     arguments = _read_arguments()
     var = Path(os.environ.get("TREELINE_VAR") or CHECKOUT / "var").resolve()
-    commands = {"run": run, "check": check, "stop": stop}
+    commands: dict[str, Command] = {"run": run, "check": check, "stop": stop}
     try:
         var.mkdir(mode=0o700, parents=True, exist_ok=True)
         return commands[arguments.command](var, arguments)

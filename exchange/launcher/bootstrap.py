@@ -94,7 +94,7 @@ def install_dependencies() -> bool:
 
 
 def installer() -> list[str]:
-    """The command that installs into `.venv`: uv if it can be had (2 to 3 times as quick), or pip."""
+    """What installs into `.venv`: uv if it can be had (2 to 3 times as quick), pip otherwise."""
     uv = shutil.which("uv")
     # Asked for its version: a version manager's shim may be on PATH without a uv behind it.
     if uv and succeeds([uv, "--version"]):

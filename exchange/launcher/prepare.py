@@ -58,7 +58,7 @@ def request_first_report() -> None:
 
 
 def write_welcome(port: int) -> None:
-    """What the launcher shows when all is up: demo logins and a request to paste. Holds an API key."""
+    """What the launcher shows at the end: demo logins and a line to paste. Holds an API key."""
     from django.conf import settings
 
     from exchange.accounts.models import User

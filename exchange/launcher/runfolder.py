@@ -51,7 +51,7 @@ class RunFolder:
         return copy
 
     def adopt(self, source: Path) -> Path:
-        """A copy that belongs to the servers' account, made once; without what only compilers read."""
+        """A copy that belongs to the servers' account, without what only compilers read."""
         copy = self.path / source.name
         if not copy.exists():
             shutil.copytree(

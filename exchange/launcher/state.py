@@ -88,7 +88,7 @@ class RunRecord:
 
 
 def clean_up_after(state: RunState) -> int:
-    """Ends what is left of a dead run and removes its folder; gives the number of processes ended."""
+    """Ends what is left of a dead run and removes its folder; returns how many it ended."""
     without_processes = replace(state, processes=())
     ended = end_processes(lambda: _left_over(without_processes), patience_seconds=3)
     # Servers last: their clients are gone by now. They overwrite their environment, hence the list.

@@ -43,7 +43,7 @@ class LauncherError(Exception):
     """The run cannot go on; the text is for the person who started it."""
 
 
-class StopRequested(BaseException):  # noqa: N818  (like KeyboardInterrupt: not a failure)
+class StopRequested(BaseException):
     """A signal asked us to end. No `except Exception` may swallow it."""
 
 
@@ -241,7 +241,7 @@ class Readiness:
 def ask_readiness(port: int) -> Readiness:
     try:
         url = f"http://{HOST}:{port}/readyz"
-        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310  (our own server)
+        with urllib.request.urlopen(url, timeout=5) as response:
             return Readiness(response.status == 200, "")
     except urllib.error.HTTPError as problem:
         return Readiness(False, problem.read().decode(errors="replace"))
