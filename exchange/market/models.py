@@ -21,10 +21,10 @@ from exchange.market.querysets import (
     PartyQuerySet,
 )
 
-ATTRIBUTE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$"
+ATTRIBUTE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z"
 # Seller ids are quoted into expressions, logs and file names: nothing that needs escaping.
-SELLER_ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]*$"
-DOMAIN = r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])$"
+SELLER_ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]*\Z"
+DOMAIN = r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])\Z"
 
 
 class Attribute(models.Model):
@@ -118,6 +118,11 @@ class Party(models.Model):
 
     objects = PartyQuerySet.as_manager()
 
+    # Filled by `with_counts` only.
+    edge_count: int
+    campaign_count: int
+    booking_count: int
+
     class Meta:
         verbose_name_plural = "parties"
         ordering = ["name"]
@@ -148,8 +153,20 @@ class Party(models.Model):
 class Edge(models.Model):
     """Seller sells visits to buyer, but only those that satisfy the expression."""
 
-    seller = models.ForeignKey(Party, on_delete=models.PROTECT, related_name="sales")
-    buyer = models.ForeignKey(Party, on_delete=models.PROTECT, related_name="purchases")
+    seller = models.ForeignKey(
+        Party,
+        on_delete=models.PROTECT,
+        related_name="sales",
+        limit_choices_to={"kind__in": [Party.Kind.PUBLISHER, Party.Kind.INTERMEDIARY]},
+        error_messages={"invalid": "Only a publisher or an intermediary can sell. Choose one."},
+    )
+    buyer = models.ForeignKey(
+        Party,
+        on_delete=models.PROTECT,
+        related_name="purchases",
+        limit_choices_to={"kind__in": [Party.Kind.INTERMEDIARY, Party.Kind.ADVERTISER]},
+        error_messages={"invalid": "Only an intermediary or an advertiser can buy. Choose one."},
+    )
     expression = models.TextField(default="true")
     fee_percent = models.DecimalField(
         max_digits=5,
@@ -190,20 +207,6 @@ class Edge(models.Model):
     def __str__(self) -> str:
         return f"{self.seller} → {self.buyer}"
 
-    def clean(self) -> None:
-        errors = {}
-        seller, buyer = party_of(self, "seller"), party_of(self, "buyer")
-        if seller and seller.kind == Party.Kind.ADVERTISER:
-            errors["seller"] = (
-                f"{seller} is an advertiser and cannot sell. Choose a publisher or an intermediary."
-            )
-        if buyer and buyer.kind == Party.Kind.PUBLISHER:
-            errors["buyer"] = (
-                f"{buyer} is a publisher and cannot buy. Choose an intermediary or an advertiser."
-            )
-        if errors:
-            raise ValidationError(errors)
-
 
 class Campaign(models.Model):
     """What an advertiser wants to show, to which visits, and when (flight: half open, UTC)."""
@@ -218,6 +221,7 @@ class Campaign(models.Model):
         on_delete=models.PROTECT,
         related_name="campaigns",
         limit_choices_to={"kind": Party.Kind.ADVERTISER},
+        error_messages={"invalid": "Only an advertiser can have a campaign. Choose one."},
     )
     name = models.CharField(max_length=160)
     expression = models.TextField()
@@ -234,6 +238,8 @@ class Campaign(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = CampaignQuerySet.as_manager()
+
+    booking_count: int  # filled by `with_booking_count` only
 
     class Meta:
         ordering = ["-id"]
@@ -268,15 +274,9 @@ class Campaign(models.Model):
         return self.status == Campaign.Status.LIVE
 
     def clean(self) -> None:
-        errors = {}
-        advertiser = party_of(self, "advertiser")
-        if advertiser and advertiser.kind != Party.Kind.ADVERTISER:
-            kind = Party.Kind(advertiser.kind).label.lower()
-            errors["advertiser"] = f"{advertiser} is a {kind}, not an advertiser."
+        """Also a constraint, but here the message lands at the field."""
         if self.starts_at and self.ends_at and self.ends_at <= self.starts_at:
-            errors["ends_at"] = "The campaign must end after it starts."
-        if errors:
-            raise ValidationError(errors)
+            raise ValidationError({"ends_at": "The campaign must end after it starts."})
 
 
 class Booking(models.Model):
@@ -288,6 +288,7 @@ class Booking(models.Model):
         on_delete=models.PROTECT,
         related_name="bookings",
         limit_choices_to={"kind": Party.Kind.PUBLISHER},
+        error_messages={"invalid": "Only a publisher takes bookings. Choose one."},
     )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -307,18 +308,3 @@ class Booking(models.Model):
 
     def __str__(self) -> str:
         return f"{self.campaign} at {self.publisher}"
-
-    def clean(self) -> None:
-        publisher = party_of(self, "publisher")
-        if publisher and publisher.kind != Party.Kind.PUBLISHER:
-            kind = Party.Kind(publisher.kind).label.lower()
-            raise ValidationError({"publisher": f"{publisher} is an {kind}, not a publisher."})
-
-
-def party_of(instance: Edge | Campaign | Booking, field: str) -> Party | None:
-    """None while the field is empty or wrong: its own check says so already."""
-    try:
-        party: Party = getattr(instance, field)
-    except Party.DoesNotExist:
-        return None
-    return party

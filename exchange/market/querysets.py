@@ -6,16 +6,12 @@ Lists are ordered by a unique, indexed column, so that pages go by key (`older_t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.apps import apps
 from django.db.models import Count, IntegerField, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-
-from exchange.routing import Link
 
 if TYPE_CHECKING:
     from exchange.market.models import Booking, Campaign, Edge, Party  # noqa: F401, in strings
@@ -96,12 +92,6 @@ class EdgeQuerySet(LockingQuerySet["Edge"]):
 
     def older_than(self, edge_id: int) -> Self:
         return self.filter(pk__lt=edge_id).order_by("-pk")
-
-    def as_links(self) -> Iterator[Link]:
-        """For `routing`; fees turn from percent into exact fractions."""
-        rows = self.order_by("pk").values_list("pk", "seller_id", "buyer_id", "fee_percent")
-        for edge_id, seller_id, buyer_id, percent in rows.iterator():
-            yield Link(edge_id, seller_id, buyer_id, Fraction(percent) / 100)
 
 
 class CampaignQuerySet(LockingQuerySet["Campaign"]):

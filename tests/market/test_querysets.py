@@ -1,0 +1,195 @@
+"""Lists read in a fixed number of queries, find what people type, and page by key."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from exchange.accounts.models import Organisation
+from exchange.market.models import Booking, Campaign, Edge, Party
+from tests.market.places import found
+
+
+@pytest.fixture
+def gazette(operator: Organisation) -> Party:
+    return found(Party.Kind.PUBLISHER, "Gazette", operator)
+
+
+@pytest.fixture
+def edges(herald: Party, northgate: Party, soda: Party) -> list[Edge]:
+    return [
+        Edge.objects.create(seller=herald, buyer=northgate),
+        Edge.objects.create(seller=northgate, buyer=soda, expression="device.type = 'ctv'"),
+        Edge.objects.create(seller=herald, buyer=soda, is_active=False),
+    ]
+
+
+@pytest.fixture
+def campaigns(soda: Party) -> list[Campaign]:
+    return [
+        Campaign.objects.create(advertiser=soda, name=name, expression="true", status=status)
+        for name, status in [("Summer", "live"), ("Winter", "draft"), ("Spring 100%", "paused")]
+    ]
+
+
+@pytest.fixture
+def bookings(campaigns: list[Campaign], herald: Party, gazette: Party) -> list[Booking]:
+    summer, winter, _ = campaigns
+    return [
+        Booking.objects.create(campaign=summer, publisher=herald),
+        Booking.objects.create(campaign=summer, publisher=gazette, is_active=False),
+        Booking.objects.create(campaign=winter, publisher=herald),
+    ]
+
+
+@pytest.mark.usefixtures("herald", "northgate", "soda", "gazette")
+def test_parties_are_found_by_kind_in_order_of_their_names() -> None:
+    assert [p.name for p in Party.objects.publishers()] == ["Daily Herald", "Gazette"]
+    assert [p.name for p in Party.objects.sellers()] == ["Daily Herald", "Gazette", "Northgate"]
+    assert [p.name for p in Party.objects.buyers()] == ["Northgate", "Solberg Soda"]
+    assert [p.name for p in Party.objects.advertisers()] == ["Solberg Soda"]
+    assert Party.objects.of_kind(Party.Kind.INTERMEDIARY).get().name == "Northgate"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("HERALD", ["Daily Herald"]),
+        ("daily-herald", ["Daily Herald"]),
+        ("  gate ", ["Northgate"]),
+        ("herald.example", ["Daily Herald"]),
+        ("", ["Daily Herald", "Northgate", "Solberg Soda"]),
+        ("%", []),
+        ("nothing", []),
+    ],
+)
+@pytest.mark.usefixtures("northgate", "soda")
+def test_parties_are_found_by_name_seller_id_and_domain(
+    herald: Party, text: str, names: list[str]
+) -> None:
+    herald.domain = "herald.example"
+    herald.save()
+    assert [party.name for party in Party.objects.search(text)] == names
+
+
+@pytest.mark.usefixtures("edges", "bookings")
+def test_counts_do_not_multiply_each_other(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(1):
+        counts = {
+            party.name: (party.edge_count, party.campaign_count, party.booking_count)
+            for party in Party.objects.with_counts()
+        }
+    assert counts == {
+        "Daily Herald": (2, 0, 2),
+        "Gazette": (0, 0, 1),
+        "Northgate": (2, 0, 0),
+        "Solberg Soda": (2, 3, 0),
+    }
+
+
+@pytest.mark.usefixtures("edges")
+def test_edges_are_listed_with_their_parties_in_one_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(1):
+        named = [str(edge) for edge in Edge.objects.active().with_parties()]
+    assert named == ["Daily Herald → Northgate", "Northgate → Solberg Soda"]
+
+
+def test_edges_are_found_by_party_expression_and_id(edges: list[Edge]) -> None:
+    first, second, third = edges
+    assert list(Edge.objects.search("northgate")) == [first, second]
+    assert list(Edge.objects.search("ctv")) == [second]
+    assert list(Edge.objects.search(str(third.pk))) == [third]
+    assert list(Edge.objects.search("9" * 30)) == []
+
+
+@pytest.mark.usefixtures("bookings")
+def test_campaigns_are_listed_newest_first_with_their_bookings_in_one_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(1):
+        rows = [
+            (campaign.name, campaign.advertiser.name, campaign.booking_count)
+            for campaign in Campaign.objects.with_advertiser().with_booking_count()
+        ]
+    assert rows == [
+        ("Spring 100%", "Solberg Soda", 0),
+        ("Winter", "Solberg Soda", 1),
+        ("Summer", "Solberg Soda", 2),
+    ]
+
+
+def test_campaigns_are_found_by_name_advertiser_and_id(campaigns: list[Campaign]) -> None:
+    summer, winter, spring = campaigns
+    assert list(Campaign.objects.search("winTER")) == [winter]
+    assert list(Campaign.objects.search("soda")) == [spring, winter, summer]
+    assert list(Campaign.objects.search(str(summer.pk))) == [summer]
+    assert list(Campaign.objects.search("100%")) == [spring]
+
+
+def test_campaign_pages_go_by_key(campaigns: list[Campaign]) -> None:
+    summer, winter, spring = campaigns
+    first = list(Campaign.objects.all()[:2])
+    assert first == [spring, winter]
+    assert list(Campaign.objects.older_than(first[-1].pk)[:2]) == [summer]
+
+
+@pytest.mark.usefixtures("herald", "gazette", "northgate")
+def test_party_pages_go_by_name() -> None:
+    assert [party.name for party in Party.objects.named_after("Daily Herald")] == [
+        "Gazette",
+        "Northgate",
+    ]
+
+
+def test_a_campaign_runs_from_its_start_to_just_before_its_end(campaign: Campaign) -> None:
+    campaign.ends_at = campaign.starts_at + timedelta(days=1)
+    campaign.save()
+    instant = timedelta(microseconds=1)
+    running = {
+        name: Campaign.objects.running(at).exists()
+        for name, at in {
+            "just before": campaign.starts_at - instant,
+            "at the start": campaign.starts_at,
+            "just before the end": campaign.ends_at - instant,
+            "at the end": campaign.ends_at,
+        }.items()
+    }
+    assert running == {
+        "just before": False,
+        "at the start": True,
+        "just before the end": True,
+        "at the end": False,
+    }
+    Campaign.objects.update(status="paused")
+    assert not Campaign.objects.running(timezone.now()).exists()
+
+
+def test_bookings_are_listed_with_everything_they_name_in_one_query(
+    bookings: list[Booking], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        rows = [
+            (str(booking), booking.campaign.advertiser.name)
+            for booking in Booking.objects.with_parties()
+        ]
+    assert rows[-1] == ("Summer at Daily Herald", "Solberg Soda")
+    assert len(rows) == len(bookings)
+
+
+def test_only_active_bookings_of_live_campaigns_are_served(bookings: list[Booking]) -> None:
+    assert list(Booking.objects.served()) == bookings[:1]
+
+
+def test_bookings_are_found_by_campaign_advertiser_and_publisher(bookings: list[Booking]) -> None:
+    summer_herald, summer_gazette, winter_herald = bookings
+    assert list(Booking.objects.search("summer")) == [summer_gazette, summer_herald]
+    assert list(Booking.objects.search("herald")) == [winter_herald, summer_herald]
+    assert list(Booking.objects.search("soda")) == bookings[::-1]
+    assert list(Booking.objects.older_than(summer_gazette.pk)) == [summer_herald]
