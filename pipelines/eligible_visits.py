@@ -23,10 +23,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from pipelines.java import JavaMissingError
 from pipelines.matching import INDEX_FILE, CountMatches, SnapshotSource, hash_file, open_checked
 from pipelines.partitions import DayStore
-from pipelines.session import is_local, start_session
+from pipelines.session import JavaMissingError, is_local, start_session
 from pipelines.visit_log import WRONG_TYPES, column, read_day, visit_schema
 
 MATCHES = StructType(

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 
 class FileSystem:
-    """The file system that a path belongs to, for the few things a job does besides reading tables."""
+    """The file system of a path, for the few things a job does besides reading tables."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         jvm: Any = spark._jvm

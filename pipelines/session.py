@@ -11,10 +11,27 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipelines.java import prepare_java
-
 PACKAGE = Path(__file__).resolve().parent
 ROWS_PER_BATCH = 8192
+JAVA_OF_SETUP = Path(sys.prefix) / "java"
+
+
+class JavaMissingError(RuntimeError):
+    """No Java for Spark on this machine; the message says what to do."""
+
+
+def prepare_java() -> None:
+    """JAVA_HOME, else PATH, else the Java that the project's set-up put into its environment."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise JavaMissingError(f"JAVA_HOME is {home}, but there is no bin/java in it.")
+    if home or shutil.which("java"):
+        return
+    if not (JAVA_OF_SETUP / "bin" / "java").exists():
+        raise JavaMissingError(
+            "No Java found for Spark: install Java 17 or newer, or run `make setup`."
+        )
+    os.environ["JAVA_HOME"] = str(JAVA_OF_SETUP)
 
 
 def start_session(*, name: str, master: str) -> SparkSession:

@@ -1,0 +1,218 @@
+"""What the pages and downloads read of the summaries: one selection, a handful of queries.
+
+Sums over several campaigns count a visit once for each campaign that is eligible for it, so they
+are compared with visits as "campaigns per visit"; only one campaign's sum is a share of visits.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from exchange.market.models import Booking, Campaign, Party
+from exchange.reports.models import DailyVisits, EligibleVisits
+
+TOP_CAMPAIGNS = 50
+DEFAULT_DAYS = 14
+SORT_FIELDS = {
+    "eligible": "total",
+    "campaign": "campaign__name",
+    "advertiser": "campaign__advertiser__name",
+    "publishers": "publishers",
+}
+Cell = tuple[date, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """The order of the campaigns' table; ties always by campaign id, so that pages are stable."""
+
+    key: str = "eligible"
+    is_descending: bool = True
+
+    @classmethod
+    def of(cls, text: str) -> Sort:
+        key = text.removeprefix("-")
+        return cls(key, text.startswith("-")) if key in SORT_FIELDS else cls()
+
+    def order(self) -> list[str]:
+        return [("-" if self.is_descending else "") + SORT_FIELDS[self.key], "campaign_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    first_day: date
+    last_day: date
+    publisher: Party | None = None
+    campaign: Campaign | None = None
+    text: str = ""
+
+    def days(self) -> Iterator[date]:
+        for offset in range((self.last_day - self.first_day).days + 1):
+            yield self.first_day + timedelta(days=offset)
+
+    def eligible(self) -> QuerySet[EligibleVisits]:
+        rows = EligibleVisits.objects.filter(day__range=(self.first_day, self.last_day))
+        if self.publisher is not None:
+            rows = rows.filter(publisher=self.publisher)
+        if self.campaign is not None:
+            rows = rows.filter(campaign=self.campaign)
+        elif self.text:
+            rows = rows.filter(
+                Q(campaign__name__icontains=self.text)
+                | Q(campaign__advertiser__name__icontains=self.text)
+            )
+        return rows
+
+    def visits(self) -> QuerySet[DailyVisits]:
+        """The visits that the eligible ones are a part of: for one campaign, where it is booked."""
+        rows = DailyVisits.objects.filter(day__range=(self.first_day, self.last_day))
+        if self.publisher is not None:
+            return rows.filter(publisher=self.publisher)
+        if self.campaign is not None:
+            booked = Booking.objects.filter(campaign=self.campaign).values("publisher")
+            return rows.filter(publisher__in=booked)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Eligible visits beside the visits they are taken from; None where no report was run."""
+
+    eligible: int
+    visits: int | None
+
+    @property
+    def ratio(self) -> float | None:
+        return self.eligible / self.visits if self.visits else None
+
+    @property
+    def percent(self) -> float | None:
+        return None if self.ratio is None else 100 * self.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class DayTally(Tally):
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherTally(Tally):
+    publisher: Party
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTally(Tally):
+    campaign_id: int
+    campaign: str
+    advertiser: str
+    publishers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    selection: Selection
+    days: list[DayTally]
+    publishers: list[PublisherTally]
+    campaigns: list[CampaignTally]
+    campaign_count: int
+    snapshot_ids: list[str]
+
+    @property
+    def total(self) -> Tally:
+        return Tally(
+            eligible=sum(day.eligible for day in self.days),
+            visits=sum(day.visits or 0 for day in self.days),
+        )
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether any of the days was ever counted."""
+        return any(day.visits is not None for day in self.days)
+
+    @property
+    def missing_days(self) -> int:
+        return sum(day.visits is None for day in self.days)
+
+
+def last_reported_days() -> tuple[date, date] | None:
+    """The newest stretch that is worth showing first, or None before the first report."""
+    last = DailyVisits.objects.order_by("-day").values_list("day", flat=True).first()
+    return None if last is None else (last - timedelta(days=DEFAULT_DAYS - 1), last)
+
+
+def read_report(selection: Selection, sort: Sort) -> Report:
+    visits = sum_by_cell(selection.visits(), "visits")
+    eligible = sum_by_cell(selection.eligible(), "eligible_visits")
+    total_visits = sum(visits.values())
+    campaigns = selection.eligible().values("campaign_id")
+    return Report(
+        selection=selection,
+        days=tally_days(selection, visits, eligible),
+        publishers=tally_publishers(visits, eligible),
+        campaigns=read_campaigns(selection, sort, total_visits),
+        campaign_count=campaigns.distinct().count(),
+        snapshot_ids=read_snapshot_ids(selection),
+    )
+
+
+def sum_by_cell(rows: QuerySet[Any], field: str) -> dict[Cell, int]:
+    """Sums by (day, publisher)."""
+    sums = rows.values_list("day", "publisher_id").annotate(total=Sum(field)).order_by()
+    return {(day, publisher): total for day, publisher, total in sums}
+
+
+def tally_days(
+    selection: Selection, visits: dict[Cell, int], eligible: dict[Cell, int]
+) -> list[DayTally]:
+    reported = sum_by(visits, 0)
+    found = sum_by(eligible, 0)
+    return [DayTally(found.get(day, 0), reported.get(day), day) for day in selection.days()]
+
+
+def tally_publishers(visits: dict[Cell, int], eligible: dict[Cell, int]) -> list[PublisherTally]:
+    held = sum_by(visits, 1)
+    found = sum_by(eligible, 1)
+    parties = Party.objects.in_bulk(held.keys() | found.keys())
+    tallies = [
+        PublisherTally(found.get(key, 0), held.get(key), party) for key, party in parties.items()
+    ]
+    return sorted(tallies, key=lambda tally: (-tally.eligible, tally.publisher.name))
+
+
+def sum_by(cells: dict[Cell, int], position: int) -> dict[Any, int]:
+    sums: dict[Any, int] = defaultdict(int)
+    for cell, amount in cells.items():
+        sums[cell[position]] += amount
+    return dict(sums)
+
+
+def read_campaigns(selection: Selection, sort: Sort, total_visits: int) -> list[CampaignTally]:
+    rows = (
+        selection.eligible()
+        .values("campaign_id", name=F("campaign__name"), advertiser=F("campaign__advertiser__name"))
+        .annotate(total=Sum("eligible_visits"), publishers=Count("publisher", distinct=True))
+        .order_by(*sort.order())[:TOP_CAMPAIGNS]
+    )
+    return [
+        CampaignTally(
+            eligible=row["total"],
+            visits=total_visits,
+            campaign_id=row["campaign_id"],
+            campaign=row["name"],
+            advertiser=row["advertiser"],
+            publishers=row["publishers"],
+        )
+        for row in rows
+    ]
+
+
+def read_snapshot_ids(selection: Selection) -> list[str]:
+    """The snapshots that the selected days were counted with, newest run first."""
+    runs = selection.visits().order_by("-run_id").values_list("run__snapshot_id", flat=True)
+    return list(dict.fromkeys(runs.distinct()))

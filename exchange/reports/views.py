@@ -1,0 +1,101 @@
+"""The analyst's pages: eligible visits by day, publisher and campaign, and the runs behind them."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from exchange.accounts.models import User
+from exchange.reports import services
+from exchange.reports.charts import draw_chart
+from exchange.reports.exports import stream_csv
+from exchange.reports.forms import DaysForm, ReportForm
+from exchange.reports.models import ReportRun
+from exchange.reports.queries import DEFAULT_DAYS, Sort, last_reported_days, read_report
+
+WIDE, NARROW = 960, 350
+RUNS_SHOWN = 8
+
+
+@require_safe
+def show_eligible_visits(request: HttpRequest) -> HttpResponse:
+    form = ReportForm(request.GET, last_reported_days() or last_days())
+    context: dict[str, Any] = {"form": form, "sort": Sort.of(request.GET.get("sort", ""))}
+    if form.is_valid():
+        report = read_report(form.selection(), context["sort"])
+        is_one = report.selection.campaign is not None
+        context["report"] = report
+        context["charts"] = {
+            "wide": draw_chart(report.days, width=WIDE, has_shade=is_one),
+            "narrow": draw_chart(report.days, width=NARROW, has_shade=is_one),
+        }
+    return render(request, "reports/eligible_visits.html", context | runs_context())
+
+
+@require_safe
+def download_csv(request: HttpRequest) -> HttpResponseBase:
+    form = ReportForm(request.GET, last_reported_days() or last_days())
+    if not form.is_valid():
+        raise BadRequest("The address of this download names days or filters that do not exist.")
+    selection = form.selection()
+    name = f"eligible-visits_{selection.first_day}_{selection.last_day}.csv"
+    return StreamingHttpResponse(
+        stream_csv(selection),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@require_POST
+def start_run(request: HttpRequest) -> HttpResponse:
+    person = request.user
+    if not isinstance(person, User):
+        raise PermissionDenied
+    form = DaysForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose the first and the last day to count.")
+        return redirect("report-eligible-visits")
+    try:
+        services.request_run(**form.cleaned_data, requested_by=person)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "The report is on its way. This page shows how far it is.")
+    return redirect("report-eligible-visits")
+
+
+@require_safe
+def show_runs(request: HttpRequest) -> HttpResponse:
+    """Polled by the page; tells it to read the numbers anew when a run ended since the last look."""
+    context = runs_context()
+    response = render(request, "reports/_runs.html", context)
+    seen = request.GET.get("seen")
+    if seen is not None and seen != context["seen"]:
+        response["HX-Trigger"] = "reports-changed"
+    return response
+
+
+def runs_context() -> dict[str, Any]:
+    runs = list(ReportRun.objects.select_related("requested_by")[:RUNS_SHOWN])
+    ended = [run.pk for run in runs if not run.is_open]
+    logged = services.logged_days()
+    return {
+        "runs": runs,
+        "is_running": any(run.is_open for run in runs),
+        "seen": str(max(ended, default=0)),
+        "logged_first": logged[max(0, len(logged) - services.MAX_DAYS_PER_RUN)] if logged else None,
+        "logged_last": logged[-1] if logged else None,
+    }
+
+
+def last_days() -> tuple[date, date]:
+    """What the page shows before the first report."""
+    yesterday = timezone.now().date() - timedelta(days=1)
+    return yesterday - timedelta(days=DEFAULT_DAYS - 1), yesterday
