@@ -23,4 +23,9 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 10},
     },
+    "sweep of report runs": {
+        "task": "reports.sweep",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
 }

@@ -3,5 +3,6 @@
 from django.urls import include, path
 
 urlpatterns = [
+    path("reports/", include("exchange.reports.urls")),
     path("", include("exchange.web.urls")),
 ]

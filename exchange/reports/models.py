@@ -67,8 +67,9 @@ class ReportRun(models.Model):
         return self.status in {self.Status.QUEUED, self.Status.RUNNING}
 
     @property
-    def percent(self) -> int:
-        return 100 * self.days_done // self.day_count
+    def headline(self) -> str:
+        """The first line of the error: what happened and what to do."""
+        return self.error.partition("\n")[0]
 
 
 class EligibleVisits(models.Model):

@@ -78,8 +78,6 @@ def request_run(*, first_day: date, last_day: date, requested_by: User | None = 
 
 def request_nightly(*, today: date) -> list[ReportRun]:
     """Yesterday, and whatever of the log was never reported, as few runs as there are gaps."""
-    give_up_silent()
-    start_next()
     return [
         request_run(first_day=first, last_day=last) for first, last in stretches(due_days(today))
     ]
@@ -149,7 +147,15 @@ def give_up_silent(*, now: datetime | None = None) -> int:
     )
 
 
+def sweep() -> None:
+    """Every minute: fails the run that lost its worker, starts the one whose message was lost."""
+    give_up_silent()
+    start_next()
+
+
 def start_next() -> None:
+    if ReportRun.objects.filter(status=ReportRun.Status.RUNNING).exists():
+        return
     waiting = ReportRun.objects.filter(status=ReportRun.Status.QUEUED).order_by("id").first()
     if waiting is not None:
         app.send_task(RUN_TASK, [waiting.pk])
@@ -162,7 +168,7 @@ def work(run: ReportRun, on_day: Progress | None) -> None:
         load_summary(run=run, days=days)
     except (JobError, LeaseLostError) as error:
         fail(run, str(error))
-    except Exception:
+    except BaseException:
         fail(run, "The run failed because of a fault in the program. The server's log has details.")
         raise
 

@@ -14,3 +14,8 @@ def run(run_id: int) -> None:
 @shared_task(name="reports.run_nightly")
 def run_nightly() -> None:
     services.request_nightly(today=timezone.now().date())
+
+
+@shared_task(name="reports.sweep")
+def sweep() -> None:
+    services.sweep()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -73,7 +74,7 @@ def start_run(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_runs(request: HttpRequest) -> HttpResponse:
-    """Polled by the page; tells it to read the numbers anew when a run ended since the last look."""
+    """Polled by the page; says when a run ended since the last look, so that it reads anew."""
     context = runs_context()
     response = render(request, "reports/_runs.html", context)
     seen = request.GET.get("seen")
@@ -90,6 +91,7 @@ def runs_context() -> dict[str, Any]:
         "runs": runs,
         "is_running": any(run.is_open for run in runs),
         "seen": str(max(ended, default=0)),
+        "nightly_hour": f"{settings.NIGHTLY_REPORT_HOUR_UTC:02}",
         "logged_first": logged[max(0, len(logged) - services.MAX_DAYS_PER_RUN)] if logged else None,
         "logged_last": logged[-1] if logged else None,
     }
