@@ -1,0 +1,53 @@
+from exchange.accounts.models import Organisation
+from exchange.market.models import Campaign, Party
+from exchange.reports.models import ReportRun
+from exchange.reports.queries import Selection, Sort, Tally, last_reported_days, read_report
+from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID
+
+
+def test_one_campaign_is_a_share_of_the_visits_where_it_is_booked(
+    summer_report: ReportRun, campaign: Campaign
+) -> None:
+    report = read_report(Selection(FIRST, SECOND, campaign=campaign), Sort())
+    assert report.total == Tally(eligible=75, visits=350)
+    assert [(day.eligible, day.visits) for day in report.days] == [(30, 150), (45, 200)]
+    assert [(row.publisher.name, row.percent) for row in report.publishers] == [
+        ("Daily Herald", 30.0),
+        ("Evening Gazette", 0.0),
+    ]
+
+
+def test_a_publisher_narrows_both_sides_of_the_share(
+    summer_report: ReportRun, campaign: Campaign, gazette: Party
+) -> None:
+    report = read_report(Selection(FIRST, SECOND, publisher=gazette, campaign=campaign), Sort())
+    assert report.total == Tally(eligible=0, visits=100)
+
+
+def test_days_that_were_never_counted_are_told_apart_from_zero(summer_report: ReportRun) -> None:
+    report = read_report(Selection(FIRST, SECOND.replace(day=3)), Sort())
+    assert [day.visits for day in report.days] == [150, 200, None]
+    assert report.missing_days == 1
+
+
+def test_search_finds_campaigns_by_name_and_by_advertiser(
+    summer_report: ReportRun, campaign: Campaign
+) -> None:
+    for text, count in (("summ", 1), ("soda", 1), ("winter", 0)):
+        report = read_report(Selection(FIRST, SECOND, text=text), Sort())
+        assert report.campaign_count == count, text
+
+
+def test_a_report_names_its_snapshots(summer_report: ReportRun) -> None:
+    assert read_report(Selection(FIRST, SECOND), Sort()).snapshot_ids == [SNAPSHOT_ID]
+
+
+def test_an_unknown_order_is_the_usual_one(operator: Organisation) -> None:
+    assert Sort.of("-drop table") == Sort("eligible", is_descending=True)
+    assert Sort.of("campaign").order() == ["campaign__name", "campaign_id"]
+
+
+def test_the_newest_reported_days_come_first(summer_report: ReportRun) -> None:
+    days = last_reported_days()
+    assert days is not None
+    assert days[1] == SECOND
