@@ -1,0 +1,134 @@
+// The expression editor: checked by the server while one types, every problem shown at its place.
+import { colour } from "./colours.js";
+import { MarkedText, rangeOf } from "./marked_text.js";
+
+const PAUSE_MS = 300;
+
+class ExpressionEditor {
+  constructor(root) {
+    this.root = root;
+    this.marked = new MarkedText(root.querySelector(".editor"), colour);
+    this.verdict = root.querySelector(".verdict");
+    this.list = root.querySelector(".problems");
+    this.canonical = root.querySelector(".canonical");
+    this.token = root.closest("form").elements.csrfmiddlewaretoken.value;
+    this.serial = 0;
+    this.takeServerProblems();
+    this.marked.textarea.addEventListener("input", () => this.checkSoon());
+    if (this.marked.text.trim()) this.check();
+  }
+
+  takeServerProblems() {
+    const problems = [...this.list.children].map((item) => ({
+      line: Number(item.dataset.line),
+      column: Number(item.dataset.column),
+      length: Number(item.dataset.length),
+      message: item.querySelector(".what").textContent,
+      suggestion: item.dataset.suggestion,
+    }));
+    if (problems.length) this.show(problems);
+  }
+
+  checkSoon() {
+    this.serial += 1;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check(), PAUSE_MS);
+  }
+
+  async check() {
+    const serial = (this.serial += 1);
+    const answer = await this.ask(this.marked.text);
+    // Someone typed on while the server was reading: this answer is about an older text.
+    if (serial !== this.serial) return;
+    if (answer === null) {
+      this.say("", "The live check does not answer. Saving checks the expression as well.");
+      return;
+    }
+    this.show(answer.errors);
+    if (answer.valid) this.say("right", "✓ Valid");
+    this.showCanonical(answer.canonical);
+  }
+
+  async ask(text) {
+    try {
+      const response = await fetch(this.root.dataset.checkUrl, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": this.token },
+        body: JSON.stringify({ text }),
+      });
+      return response.ok ? await response.json() : null;
+    } catch {
+      return null;
+    }
+  }
+
+  show(problems) {
+    this.marked.mark(problems);
+    this.list.replaceChildren(...problems.map((problem) => this.item(problem)));
+    if (!problems.length) return;
+    this.say("wrong", problems.length === 1 ? "1 problem" : `${problems.length} problems`);
+  }
+
+  say(state, text) {
+    this.verdict.textContent = text;
+    this.verdict.dataset.state = state;
+    this.marked.box.dataset.state = state;
+  }
+
+  item(problem) {
+    const place = document.createElement("button");
+    place.type = "button";
+    place.className = "place";
+    place.textContent = `${problem.line}:${problem.column}`;
+    place.title = "Show where";
+    place.addEventListener("click", () => this.marked.select(rangeOf(this.marked.text, problem)));
+    const what = document.createElement("span");
+    what.className = "what";
+    what.textContent = problem.message;
+    const item = document.createElement("li");
+    item.append(place, what);
+    if (problem.suggestion) item.append(this.applyButton(problem));
+    return item;
+  }
+
+  applyButton(problem) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button small";
+    button.textContent = `Apply ${problem.suggestion}`;
+    button.addEventListener("click", () => {
+      this.marked.replace(rangeOf(this.marked.text, problem), problem.suggestion);
+    });
+    return button;
+  }
+
+  showCanonical(text) {
+    this.canonical.hidden = !text || text.trim() === this.marked.text.trim();
+    this.canonical.querySelector("code").replaceChildren(colour(text ?? ""));
+  }
+}
+
+function startReference(panel, editor) {
+  const search = panel.querySelector("input[type=search]");
+  const items = [...panel.querySelectorAll("li")];
+  panel.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-insert]");
+    if (button) editor.marked.insert(button.dataset.insert);
+  });
+  search.addEventListener("input", () => {
+    const wanted = search.value.trim().toLowerCase();
+    for (const item of items) item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    panel.querySelector("[data-none]").hidden = items.some((item) => !item.hidden);
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+}
+
+export function startExpressionEditors(root) {
+  for (const element of root.querySelectorAll("[data-expression-editor]")) {
+    const editor = new ExpressionEditor(element);
+    const panel = element.closest("form").querySelector("[data-reference]");
+    if (panel) startReference(panel, editor);
+  }
+}

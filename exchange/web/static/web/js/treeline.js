@@ -1,0 +1,73 @@
+// What every page does: the menu, the guard of unsaved work, colours, and words for lost requests.
+import { colour } from "./colours.js";
+import { startExpressionEditors } from "./expression_editor.js";
+import { startVisitEditors } from "./visit_editor.js";
+
+function startMenu() {
+  const button = document.querySelector("[data-menu]");
+  const side = document.querySelector(".side");
+  button?.addEventListener("click", () => {
+    const isOpen = side.toggleAttribute("data-open");
+    button.setAttribute("aria-expanded", String(isOpen));
+  });
+}
+
+// Leaving a form with unsaved work asks first. What was sent is no longer unsaved.
+function startGuard() {
+  for (const form of document.querySelectorAll("form[data-guard]")) {
+    let isDirty = Boolean(form.querySelector("[data-wrong], .problems li"));
+    form.addEventListener("input", (event) => {
+      if (event.target.name) isDirty = true;
+    });
+    form.addEventListener("submit", () => {
+      isDirty = false;
+    });
+    window.addEventListener("beforeunload", (event) => {
+      if (isDirty) event.preventDefault();
+    });
+  }
+}
+
+function say(text) {
+  const place = document.getElementById("messages");
+  if (!place) return;
+  place.querySelector("[data-lost]")?.remove();
+  const message = document.createElement("p");
+  message.className = "message error";
+  message.dataset.lost = "";
+  message.textContent = text;
+  place.append(message);
+}
+
+function startWordsForLostRequests() {
+  document.body.addEventListener("htmx:sendError", () => {
+    say("The server cannot be reached. What you typed is kept; try again in a moment.");
+  });
+  document.body.addEventListener("htmx:responseError", (event) => {
+    const status = event.detail.xhr.status;
+    say(
+      status === 403
+        ? "You may not do this, or your session has ended. Reload the page to log in again."
+        : `The server could not answer this (error ${status}). What you typed is kept.`,
+    );
+  });
+  document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful) document.querySelector("[data-lost]")?.remove();
+  });
+}
+
+function colourExpressions(root) {
+  for (const element of root.querySelectorAll("[data-expression]")) {
+    const text = element.textContent;
+    element.replaceChildren(colour(text));
+    element.removeAttribute("data-expression");
+  }
+}
+
+startMenu();
+startGuard();
+startWordsForLostRequests();
+colourExpressions(document);
+startExpressionEditors(document);
+startVisitEditors(document);
+document.body.addEventListener("htmx:load", (event) => colourExpressions(event.detail.elt));
