@@ -1,0 +1,127 @@
+"""What lists can be narrowed by. Every filter lives in the address, so that a list can be shared.
+
+A value that makes no sense (an unknown status in an old link) is ignored and the list says so by
+showing the filter as not set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+
+from exchange.market.models import Campaign, Party
+from exchange.market.querysets import (
+    BookingQuerySet,
+    CampaignQuerySet,
+    EdgeQuerySet,
+    PartyQuerySet,
+)
+from exchange.snapshots.models import SnapshotBuild
+
+ACTIVE_CHOICES = [("", "Any state"), ("yes", "Active"), ("no", "Switched off")]
+
+
+class ListFilter(forms.Form):
+    """A form in the address. `chosen` holds only what is set and makes sense."""
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
+
+    def is_active_value(self) -> bool | None:
+        return {"yes": True, "no": False}.get(self.chosen.get("active", ""))
+
+
+def search_field(placeholder: str) -> forms.CharField:
+    widget = forms.TextInput(attrs={"type": "search", "placeholder": placeholder})
+    return forms.CharField(label="Search", required=False, max_length=200, widget=widget)
+
+
+def party_field(label: str, kind: Party.Kind | None, empty: str) -> forms.ModelChoiceField[Party]:
+    parties = Party.objects.order_by("name")
+    if kind is not None:
+        parties = parties.filter(kind=kind)
+    return forms.ModelChoiceField(parties, label=label, required=False, empty_label=empty)
+
+
+class PartyFilter(ListFilter):
+    q = search_field("Name, seller id or domain")
+    kind = forms.ChoiceField(
+        label="Kind", required=False, choices=[("", "Any kind"), *Party.Kind.choices]
+    )
+
+    def apply(self, parties: PartyQuerySet) -> PartyQuerySet:
+        chosen = self.chosen
+        parties = parties.search(chosen.get("q", ""))
+        if kind := chosen.get("kind"):
+            parties = parties.filter(kind=kind)
+        return parties
+
+
+class EdgeFilter(ListFilter):
+    q = search_field("Seller, buyer or rule")
+    seller = party_field("Seller", None, "Any seller")
+    buyer = party_field("Buyer", None, "Any buyer")
+    active = forms.ChoiceField(label="State", required=False, choices=ACTIVE_CHOICES)
+
+    def apply(self, edges: EdgeQuerySet) -> EdgeQuerySet:
+        chosen = self.chosen
+        edges = edges.search(chosen.get("q", ""))
+        if seller := chosen.get("seller"):
+            edges = edges.filter(seller=seller)
+        if buyer := chosen.get("buyer"):
+            edges = edges.filter(buyer=buyer)
+        if (is_active := self.is_active_value()) is not None:
+            edges = edges.filter(is_active=is_active)
+        return edges
+
+
+class CampaignFilter(ListFilter):
+    q = search_field("Campaign, advertiser or number")
+    status = forms.ChoiceField(
+        label="Status", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
+    )
+    advertiser = party_field("Advertiser", Party.Kind.ADVERTISER, "Any advertiser")
+
+    def apply(self, campaigns: CampaignQuerySet) -> CampaignQuerySet:
+        chosen = self.chosen
+        campaigns = campaigns.search(chosen.get("q", ""))
+        if status := chosen.get("status"):
+            campaigns = campaigns.filter(status=status)
+        if advertiser := chosen.get("advertiser"):
+            campaigns = campaigns.filter(advertiser=advertiser)
+        return campaigns
+
+
+class BookingFilter(ListFilter):
+    q = search_field("Campaign, advertiser or publisher")
+    publisher = party_field("Publisher", Party.Kind.PUBLISHER, "Any publisher")
+    active = forms.ChoiceField(label="State", required=False, choices=ACTIVE_CHOICES)
+    status = forms.ChoiceField(
+        label="Campaign is", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
+    )
+
+    def apply(self, bookings: BookingQuerySet) -> BookingQuerySet:
+        chosen = self.chosen
+        bookings = bookings.search(chosen.get("q", ""))
+        if publisher := chosen.get("publisher"):
+            bookings = bookings.filter(publisher=publisher)
+        if status := chosen.get("status"):
+            bookings = bookings.filter(campaign__status=status)
+        if (is_active := self.is_active_value()) is not None:
+            bookings = bookings.filter(is_active=is_active)
+        return bookings
+
+
+class BuildFilter(ListFilter):
+    status = forms.ChoiceField(
+        label="Status", required=False, choices=[("", "Any status"), *SnapshotBuild.Status.choices]
+    )
+
+    def apply(self, builds: QuerySet[SnapshotBuild]) -> QuerySet[SnapshotBuild]:
+        if status := self.chosen.get("status"):
+            builds = builds.filter(status=status)
+        return builds

@@ -1,0 +1,102 @@
+"""Pages of long lists by key, never by offset: the tenth page costs what the first one does.
+
+A cursor is the key of the row that the reader saw last. It holds nothing secret, so it is not
+signed; one that cannot be read is a page that does not exist.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from functools import reduce
+from operator import attrgetter
+from typing import Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404, QueryDict
+
+PAGE_SIZE = 50
+# Counting a million rows to print a number that nobody reads would cost more than the page.
+COUNT_LIMIT = 10_000
+
+Row = TypeVar("Row", bound=Model)
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Fields that together are unique, all in one direction, so that a key names one place."""
+
+    fields: tuple[str, ...]
+    is_descending: bool = False
+
+    def names(self, *, backwards: bool) -> list[str]:
+        sign = "-" if self.is_descending != backwards else ""
+        return [sign + field for field in self.fields]
+
+    def beyond(self, key: Key, *, backwards: bool) -> Q:
+        """Rows behind the key: (a, b) > (x, y), or < where the list runs the other way."""
+        lookup = "lt" if self.is_descending != backwards else "gt"
+        steps = []
+        for position, field in enumerate(self.fields):
+            same = dict(zip(self.fields[:position], key, strict=False))
+            steps.append(Q(**same) & Q(**{f"{field}__{lookup}": key[position]}))
+        return reduce(lambda one, other: one | other, steps)
+
+    def key_of(self, row: Model) -> Key:
+        return tuple(attrgetter(field.replace("__", "."))(row) for field in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    rows: list[Row]
+    total: int
+    before: str
+    after: str
+
+    @property
+    def is_total_exact(self) -> bool:
+        return self.total <= COUNT_LIMIT
+
+    @property
+    def shown_total(self) -> str:
+        return f"{self.total:,}" if self.is_total_exact else f"more than {COUNT_LIMIT:,}"
+
+
+def read_page(queryset: QuerySet[Row], order: Order, query: QueryDict) -> Page[Row]:
+    """The page that `?after=` or `?before=` names, the first one without either."""
+    after, before = query.get("after", ""), query.get("before", "")
+    backwards = bool(before)
+    rows = queryset.order_by(*order.names(backwards=backwards))
+    if before or after:
+        rows = rows.filter(order.beyond(read_cursor(before or after, order), backwards=backwards))
+    found = list(rows[: PAGE_SIZE + 1])
+    has_more = len(found) > PAGE_SIZE
+    shown = found[:PAGE_SIZE]
+    if backwards:
+        shown.reverse()
+    has_previous = has_more if backwards else bool(after)
+    has_next = True if backwards else has_more
+    return Page(
+        rows=shown,
+        total=queryset.order_by()[: COUNT_LIMIT + 1].count(),
+        before=write_cursor(order.key_of(shown[0])) if shown and has_previous else "",
+        after=write_cursor(order.key_of(shown[-1])) if shown and has_next else "",
+    )
+
+
+def write_cursor(key: Key) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str, order: Order) -> Key:
+    try:
+        key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        raise Http404("This page of the list does not exist.") from None
+    is_key = isinstance(key, list) and len(key) == len(order.fields)
+    if not is_key or not all(type(part) in (str, int) for part in key):
+        raise Http404("This page of the list does not exist.")
+    return tuple(key)

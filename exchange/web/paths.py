@@ -1,0 +1,120 @@
+"""The path of a booking as a page shows it: each hop with its edge, or why there is none.
+
+The path itself is chosen by `exchange.routing`, exactly as the snapshot build does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from django.db.models import Count
+
+from exchange.market.models import Booking, Edge, Party
+from exchange.routing import MAX_HOPS, Graph, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    edge: Edge
+    buyer: Party
+
+
+@dataclass(frozen=True, slots=True)
+class BookingPath:
+    """Either hops or a reason; `hops` is empty exactly when `reason` is not."""
+
+    booking: Booking
+    hops: tuple[Hop, ...]
+    net_share: Fraction
+    reason: str
+
+    @property
+    def fee_percent(self) -> Decimal:
+        return as_percent(1 - self.net_share)
+
+    @property
+    def net_cpm(self) -> Decimal:
+        share = Decimal(self.net_share.numerator) / Decimal(self.net_share.denominator)
+        return (self.booking.campaign.bid_cpm * share).quantize(Decimal("0.01"))
+
+
+def as_percent(share: Fraction) -> Decimal:
+    return (Decimal(share.numerator) * 100 / Decimal(share.denominator)).quantize(Decimal("0.01"))
+
+
+def load_graph() -> Graph:
+    """All active edges, in two queries."""
+    links = Edge.objects.active().as_links()
+    return Graph(links, dict(Party.objects.values_list("id", "name")))
+
+
+def find_paths(bookings: Iterable[Booking]) -> list[BookingPath]:
+    """Bookings must come with `campaign__advertiser` and `publisher`; three queries in all."""
+    bookings = list(bookings)
+    if not bookings:
+        return []
+    graph = load_graph()
+    reached = {
+        publisher_id: graph.cheapest_paths(publisher_id)
+        for publisher_id in {booking.publisher_id for booking in bookings}
+    }
+    chosen = [
+        reached[booking.publisher_id].get(booking.campaign.advertiser_id) for booking in bookings
+    ]
+    edges = load_edges(chosen)
+    return [
+        describe_path(booking, path, edges) for booking, path in zip(bookings, chosen, strict=True)
+    ]
+
+
+def load_edges(paths: Iterable[Path | None]) -> dict[int, Edge]:
+    ids = {edge_id for path in paths if path for edge_id in path.edge_ids}
+    return Edge.objects.with_parties().in_bulk(ids)
+
+
+def describe_path(booking: Booking, path: Path | None, edges: dict[int, Edge]) -> BookingPath:
+    if path is None:
+        return BookingPath(booking, (), Fraction(0), explain_no_path(booking))
+    hops = tuple(Hop(edges[edge_id], edges[edge_id].buyer) for edge_id in path.edge_ids)
+    return BookingPath(booking, hops, path.net_share, "")
+
+
+def explain_no_path(booking: Booking) -> str:
+    publisher, advertiser = booking.publisher, booking.campaign.advertiser
+    return (
+        f"No chain of active edges leads from {publisher.name} to {advertiser.name} "
+        f"in at most {MAX_HOPS} hops, so this booking is never eligible. "
+        "Ask a graph operator to connect the two."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeUse:
+    """Who would notice if an edge changed: bookings whose path passes it."""
+
+    booking_count: int
+    pair_count: int
+
+
+def count_edge_use(edge: Edge) -> EdgeUse:
+    """Bookings are counted per publisher and advertiser, because they share one path."""
+    pairs = (
+        Booking.objects.active()
+        .order_by()
+        .values_list("publisher_id", "campaign__advertiser_id")
+        .annotate(count=Count("pk"))
+    )
+    graph = load_graph()
+    reached: dict[int, dict[int, Path]] = {}
+    booking_count = pair_count = 0
+    for publisher_id, advertiser_id, count in pairs:
+        if publisher_id not in reached:
+            reached[publisher_id] = graph.cheapest_paths(publisher_id)
+        path = reached[publisher_id].get(advertiser_id)
+        if path is not None and edge.pk in path.edge_ids:
+            booking_count += count
+            pair_count += 1
+    return EdgeUse(booking_count, pair_count)

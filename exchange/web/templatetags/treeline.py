@@ -1,0 +1,141 @@
+"""What templates need beyond Django: navigation, roles, how we write ages, numbers and states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.template import RequestContext
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from exchange.accounts.permissions import may_edit, may_start
+
+register = template.Library()
+
+UNKNOWN = "\N{EN DASH}"
+
+BADGES = {
+    "live": "good",
+    "done": "good",
+    "active": "good",
+    "eligible": "good",
+    "paused": "warn",
+    "queued": "info",
+    "building": "info",
+    "running": "info",
+    "failed": "bad",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A page of the navigation; `folder` is the first part of the addresses below it."""
+
+    label: str
+    url_name: str
+    icon: str
+    folder: str
+
+
+ITEMS = [
+    Item("Dashboard", "dashboard", "dashboard", ""),
+    Item("Campaigns", "campaign-list", "campaigns", "campaigns"),
+    Item("Bookings", "booking-list", "bookings", "bookings"),
+    Item("Edges", "edge-list", "edges", "edges"),
+    Item("Parties", "party-list", "parties", "parties"),
+    Item("Try a visit", "try-visit", "visit", "visits"),
+    Item("Snapshots", "snapshot-list", "snapshots", "snapshots"),
+    Item("Reports", "report-eligible-visits", "reports", "reports"),
+]
+
+
+@register.inclusion_tag("parts/_navigation.html", takes_context=True)
+def navigation(context: RequestContext) -> dict[str, Any]:
+    folder = context["request"].path.strip("/").split("/")[0]
+    items = [
+        {
+            "label": item.label,
+            "url": reverse(item.url_name),
+            "icon": item.icon,
+            "is_current": item.folder == folder,
+        }
+        for item in ITEMS
+    ]
+    return {"items": items}
+
+
+register.filter("may_edit", may_edit)
+register.filter("may_start", may_start)
+
+
+@register.filter
+def badge(status: str, label: str = "") -> SafeString:
+    text = label or status.capitalize()
+    return format_html('<span class="badge {}">{}</span>', BADGES.get(status, ""), text)
+
+
+@register.filter
+def active_badge(is_active: bool) -> SafeString:
+    return badge("active" if is_active else "off", "Active" if is_active else "Switched off")
+
+
+@register.filter
+def number(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+@register.filter
+def age(moment: datetime | None) -> SafeString | str:
+    """How long ago (or ahead), with the exact time in UTC on hover."""
+    if moment is None:
+        return UNKNOWN
+    seconds = (timezone.now() - moment).total_seconds()
+    said = describe_seconds(abs(seconds))
+    return stamp(moment, f"{said} ago" if seconds >= 0 else f"in {said}")
+
+
+@register.filter
+def since(moment: datetime | None) -> SafeString | str:
+    """How old something is: an age without the word ago."""
+    if moment is None:
+        return UNKNOWN
+    return stamp(moment, describe_seconds((timezone.now() - moment).total_seconds()))
+
+
+@register.filter
+def utc(moment: datetime | None) -> SafeString | str:
+    if moment is None:
+        return UNKNOWN
+    return stamp(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
+
+
+def stamp(moment: datetime, text: str) -> SafeString:
+    exact = moment.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        exact.isoformat(timespec="seconds"),
+        exact.strftime("%Y-%m-%d %H:%M:%S"),
+        text,
+    )
+
+
+def describe_seconds(seconds: float) -> str:
+    for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {name}" if count == 1 else f"{count} {name}s"
+    return f"{int(seconds)} s"
+
+
+@register.filter
+def took(later: datetime | None, earlier: datetime | None) -> str:
+    """How long something took: `{{ build.finished_at|took:build.started_at }}`."""
+    if later is None or earlier is None:
+        return UNKNOWN
+    seconds = (later - earlier).total_seconds()
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"

@@ -1,0 +1,55 @@
+"""Bookings: a campaign with a publisher, and the path between the two."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from exchange.accounts.permissions import require_edit
+from exchange.market.models import Booking
+from exchange.market.services import save_booking
+from exchange.web.filters import BookingFilter
+from exchange.web.forms import BookingForm, save_form
+from exchange.web.paging import Order
+from exchange.web.paths import find_paths
+from exchange.web.views.listing import person_of, read_listing
+
+NEWEST_FIRST = Order(("id",), is_descending=True)
+
+
+@require_safe
+def list_bookings(request: HttpRequest) -> HttpResponse:
+    filters = BookingFilter(request.GET)
+    bookings = Booking.objects.with_parties()
+    listing = read_listing(request, filters, filters.apply(bookings), NEWEST_FIRST)
+    context = {"listing": listing, "paths": find_paths(listing.page.rows)}
+    return render(request, "market/booking_list.html", context)
+
+
+@require_safe
+def show_booking(request: HttpRequest, pk: int) -> HttpResponse:
+    bookings = Booking.objects.with_parties()
+    booking = get_object_or_404(bookings, pk=pk)
+    context = {"booking": booking, "path": find_paths([booking])[0]}
+    return render(request, "market/booking_detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    person = person_of(request)
+    require_edit(person, "booking")
+    bookings = Booking.objects.with_parties()
+    booking = get_object_or_404(bookings, pk=pk) if pk else Booking()
+    form = BookingForm(request.POST or None, instance=booking, initial=request.GET.dict())
+    if request.method == "POST" and save_form(form, lambda it: save_booking(booking=it, by=person)):
+        messages.success(
+            request,
+            f"{booking.campaign.name} is booked with {booking.publisher.name}."
+            if booking.is_active
+            else f"The booking with {booking.publisher.name} is switched off.",
+        )
+        return redirect("campaign-detail", booking.campaign_id)
+    context = {"form": form, "booking": booking, "is_new": pk is None}
+    return render(request, "market/booking_form.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,83 @@
+"""Campaigns: what an advertiser wants to show, to which visits, when, and over which paths."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from exchange.accounts.permissions import require_edit
+from exchange.market.models import Campaign, Party
+from exchange.market.services import save_campaign
+from exchange.web.filters import CampaignFilter
+from exchange.web.forms import CampaignForm, campaign_label, save_form
+from exchange.web.paging import Order
+from exchange.web.paths import find_paths
+from exchange.web.views.listing import load_reference, person_of, read_listing
+
+NEWEST_FIRST = Order(("id",), is_descending=True)
+SUGGESTIONS = 12
+
+
+@require_safe
+def list_campaigns(request: HttpRequest) -> HttpResponse:
+    filters = CampaignFilter(request.GET)
+    campaigns = Campaign.objects.with_advertiser().with_booking_count()
+    listing = read_listing(request, filters, filters.apply(campaigns), NEWEST_FIRST)
+    return render(request, "market/campaign_list.html", {"listing": listing})
+
+
+@require_safe
+def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
+    campaign = get_object_or_404(Campaign.objects.with_advertiser(), pk=pk)
+    bookings = campaign.bookings.with_parties().order_by("publisher__name")
+    paths = find_paths(bookings)
+    booked = {path.booking.publisher_id for path in paths}
+    free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
+    context = {"campaign": campaign, "paths": paths, "publishers": free}
+    return render(request, "market/campaign_detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    person = person_of(request)
+    require_edit(person, "campaign")
+    campaign = get_object_or_404(Campaign, pk=pk) if pk else Campaign()
+    form = CampaignForm(request.POST or None, instance=campaign, initial=request.GET.dict())
+    if request.method == "POST" and save_form(
+        form, lambda it: save_campaign(campaign=it, by=person)
+    ):
+        messages.success(request, f"{campaign.name} is saved.")
+        return redirect("campaign-detail", campaign.pk)
+    context = {
+        "form": form,
+        "campaign": campaign,
+        "is_new": pk is None,
+        "reference": load_reference(),
+    }
+    return render(request, "market/campaign_form.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def set_status(request: HttpRequest, pk: int) -> HttpResponse:
+    """Go live or pause, from the campaign's page."""
+    person = person_of(request)
+    require_edit(person, "campaign")
+    campaign = get_object_or_404(Campaign, pk=pk)
+    status = request.POST.get("status", "")
+    if status not in Campaign.Status.values:
+        return HttpResponseBadRequest("There is no such status.")
+    campaign.status = Campaign.Status(status)
+    save_campaign(campaign=campaign, by=person)
+    messages.success(request, f"{campaign.name} is now {campaign.get_status_display().lower()}.")
+    return redirect("campaign-detail", campaign.pk)
+
+
+@require_safe
+def suggest_campaigns(request: HttpRequest) -> HttpResponse:
+    """Options for the campaign picker, as the person types."""
+    text = request.GET.get("campaign", "")
+    campaigns = Campaign.objects.with_advertiser().search(text).order_by("name", "id")
+    labels = [campaign_label(campaign) for campaign in campaigns[:SUGGESTIONS]]
+    return render(request, "market/_campaign_options.html", {"labels": labels})

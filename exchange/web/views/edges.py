@@ -1,0 +1,47 @@
+"""Edges: who sells visits to whom, for what fee, and which visits the rule lets pass."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from exchange.accounts.permissions import require_edit
+from exchange.market.models import Edge
+from exchange.market.services import save_edge
+from exchange.web.filters import EdgeFilter
+from exchange.web.forms import EdgeForm, save_form
+from exchange.web.paging import Order
+from exchange.web.paths import count_edge_use
+from exchange.web.views.listing import load_reference, person_of, read_listing
+
+BY_NAMES = Order(("seller__name", "buyer__name"))
+
+
+@require_safe
+def list_edges(request: HttpRequest) -> HttpResponse:
+    filters = EdgeFilter(request.GET)
+    edges = filters.apply(Edge.objects.with_parties())
+    listing = read_listing(request, filters, edges, BY_NAMES)
+    return render(request, "market/edge_list.html", {"listing": listing})
+
+
+@require_safe
+def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
+    edge = get_object_or_404(Edge.objects.with_parties(), pk=pk)
+    context = {"edge": edge, "use": count_edge_use(edge)}
+    return render(request, "market/edge_detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_edge(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    person = person_of(request)
+    require_edit(person, "edge")
+    edge = get_object_or_404(Edge.objects.with_parties(), pk=pk) if pk else Edge()
+    form = EdgeForm(request.POST or None, instance=edge, initial=request.GET.dict())
+    if request.method == "POST" and save_form(form, lambda it: save_edge(edge=it, by=person)):
+        messages.success(request, f"The edge {edge} is saved. The next snapshot will use it.")
+        return redirect("edge-detail", edge.pk)
+    context = {"form": form, "edge": edge, "is_new": pk is None, "reference": load_reference()}
+    return render(request, "market/edge_form.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,70 @@
+"""Try a visit: what is eligible for it, by the service that answers ad servers, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from exchange.market.models import Campaign
+from exchange.serving.eligibility import service_for
+from exchange.serving.problems import ProblemError
+from exchange.web.templatetags.treeline import describe_seconds
+from exchange.web.visits import EXAMPLE_VISIT, VisitForm
+
+SHOWN = 100
+WARNINGS = {"unknown_attribute": "No such attribute in the catalogue, so it is ignored"}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def try_visit(request: HttpRequest) -> HttpResponse:
+    """An htmx request gets the answer alone, everyone else the whole page with what they typed."""
+    is_asked = request.method == "POST"
+    form = VisitForm(read_post(request)) if is_asked else VisitForm(initial=read_initial(request))
+    context: dict[str, Any] = {"form": form, "example": json.dumps(EXAMPLE_VISIT, indent=2)}
+    if is_asked and form.is_valid():
+        context |= ask(form.cleaned_data)
+    template = "visits/_answer.html" if request.headers.get("HX-Request") else "visits/try.html"
+    return render(request, template, context, status=422 if is_asked and form.errors else 200)
+
+
+def read_post(request: HttpRequest) -> dict[str, str]:
+    """`why` is the button beside an eligible campaign; it wins over the picker."""
+    given = {name: request.POST.get(name, "") for name in ("publisher", "visit", "campaign")}
+    if why := request.POST.get("why"):
+        given["campaign"] = f"#{why}"
+    return given
+
+
+def read_initial(request: HttpRequest) -> dict[str, Any]:
+    """`?campaign=12` comes from a campaign's page."""
+    number = request.GET.get("campaign", "")
+    if not number.isdecimal() or len(number) > 18:
+        return {}
+    campaign = Campaign.objects.with_advertiser().filter(pk=int(number)).first()
+    booking = campaign.bookings.active().first() if campaign else None
+    return {"campaign": campaign, "publisher": booking.publisher_id if booking else None}
+
+
+def ask(asked: dict[str, Any]) -> dict[str, Any]:
+    try:
+        answer = service_for(settings.SNAPSHOT_DIR).answer(
+            asked["publisher"].seller_id, asked["visit"], SHOWN
+        )
+    except ProblemError as problem:
+        return {"refusal": problem.detail}
+    document = answer.document()
+    return {
+        "answer": document,
+        "warnings": [describe_warning(warning) for warning in document["warnings"]],
+        "snapshot_age": describe_seconds(document["snapshot_age_seconds"]),
+    }
+
+
+def describe_warning(warning: dict[str, str]) -> str:
+    said = WARNINGS.get(warning["code"], warning["code"].replace("_", " ").capitalize())
+    return f"{warning.get('attribute', 'visit')}: {said}."
