@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 MAX_HOPS = 8
 
@@ -38,18 +39,21 @@ class Path:
     net_share: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A walk of as many hops as it has edges. `rank` orders walks of equal length and share."""
+class _Way(NamedTuple):
+    """A walk as its last hop and the way before it; spelled out only for ties and for answers."""
 
     share: int
-    names: tuple[str | int, ...]
-    edge_ids: tuple[int, ...]
-    party_ids: tuple[int, ...]
+    party_id: int
+    edge_id: int
+    before: _Way | None
 
-    @property
-    def rank(self) -> tuple[int, tuple[str | int, ...], tuple[int, ...]]:
-        return (-self.share, self.names, self.edge_ids)
+    def hops(self) -> list[_Way]:
+        """From the source, which has no edge, to the end."""
+        way, backwards = self.before, [self]
+        while way is not None:
+            backwards.append(way)
+            way = way.before
+        return backwards[::-1]
 
 
 class Graph:
@@ -64,10 +68,11 @@ class Graph:
         # numerator and divides by the denominator without a remainder, so comparing them is exact.
         self._denominator = lcm(*(share.denominator for _, share in kept))
         self._names = names
-        self._sales: dict[int, list[tuple[Link, int]]] = {}
+        self._sales: dict[int, list[tuple[int, int, int]]] = {}
         for link, share in kept:
             numerator = share.numerator * (self._denominator // share.denominator)
-            self._sales.setdefault(link.seller_id, []).append((link, numerator))
+            sale = (link.buyer_id, link.edge_id, numerator)
+            self._sales.setdefault(link.seller_id, []).append(sale)
 
     def cheapest_paths(self, source: int, *, max_hops: int = MAX_HOPS) -> dict[int, Path]:
         """The best path to every party that can be reached, the source itself left out.
@@ -79,45 +84,51 @@ class Graph:
         if not 0 <= max_hops <= MAX_HOPS:
             raise ValueError(f"max_hops must be from 0 to {MAX_HOPS}, not {max_hops}")
         whole = self._denominator**MAX_HOPS
-        frontier = {source: _Way(whole, (self._name(source),), (), (source,))}
+        frontier = {source: _Way(whole, source, 0, None)}
         best = dict(frontier)
         for _ in range(max_hops):
             frontier = self._next_round(frontier, best)
             best.update(frontier)
         del best[source]
-        return {
-            party_id: Path(way.edge_ids, way.party_ids, Fraction(way.share, whole))
-            for party_id, way in best.items()
-        }
+        return {party_id: _spell_out(way, whole) for party_id, way in best.items()}
 
     def _next_round(
         self, frontier: Mapping[int, _Way], best: Mapping[int, _Way]
     ) -> dict[int, _Way]:
+        denominator = self._denominator
         reached: dict[int, _Way] = {}
-        for way in frontier.values():
-            for link, numerator in self._sales.get(way.party_ids[-1], ()):
-                share = way.share * numerator // self._denominator
-                shorter = best.get(link.buyer_id)
+        for seller_id, way in frontier.items():
+            for buyer_id, edge_id, numerator in self._sales.get(seller_id, ()):
+                share = way.share * numerator // denominator
+                shorter = best.get(buyer_id)
                 if shorter is not None and shorter.share >= share:
                     continue
-                rival = reached.get(link.buyer_id)
+                rival = reached.get(buyer_id)
                 if rival is not None and rival.share > share:
                     continue
-                longer = self._extend(way, link, share)
-                if rival is None or longer.rank < rival.rank:
-                    reached[link.buyer_id] = longer
+                longer = _Way(share, buyer_id, edge_id, way)
+                if rival is None or rival.share < share or self._is_before(longer, rival):
+                    reached[buyer_id] = longer
         return reached
 
-    def _extend(self, way: _Way, link: Link, share: int) -> _Way:
-        return _Way(
-            share,
-            (*way.names, self._name(link.buyer_id)),
-            (*way.edge_ids, link.edge_id),
-            (*way.party_ids, link.buyer_id),
-        )
+    def _is_before(self, way: _Way, rival: _Way) -> bool:
+        """Between ways of the same share and length."""
+        return self._rank(way) < self._rank(rival)
 
-    def _name(self, party_id: int) -> str | int:
-        return party_id if self._names is None else self._names[party_id]
+    def _rank(self, way: _Way) -> tuple[list[str] | list[int], list[int]]:
+        hops = way.hops()
+        ids = [hop.party_id for hop in hops]
+        names = ids if self._names is None else [self._names[party_id] for party_id in ids]
+        return names, [hop.edge_id for hop in hops]
+
+
+def _spell_out(way: _Way, whole: int) -> Path:
+    hops = way.hops()
+    return Path(
+        edge_ids=tuple(hop.edge_id for hop in hops[1:]),
+        party_ids=tuple(hop.party_id for hop in hops),
+        net_share=Fraction(way.share, whole),
+    )
 
 
 def cheapest_paths(
