@@ -1,13 +1,13 @@
 """Seeded chance: every part of the generator draws from its own named stream.
 
-A stream depends on the seed and its name only, so that changing one part leaves the others as they were.
+A stream depends on the seed and its name only: changing one part leaves the others as they were.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -42,6 +42,10 @@ class Weighted(Generic[T]):
 
     def draw(self, rng: random.Random) -> T:
         return rng.choices(self._items, cum_weights=self._sums)[0]
+
+
+def weigh(weights: Mapping[T, float]) -> Weighted[T]:
+    return Weighted(list(weights), list(weights.values()))
 
 
 def zipf(items: Sequence[T], exponent: float = 0.9) -> Weighted[T]:

@@ -1,7 +1,7 @@
-"""The demo's graph: publishers -> supply platforms -> exchanges and resellers -> buyers -> advertisers.
+"""The demo's graph: publishers -> supply platforms -> exchanges, resellers -> buyers -> advertisers.
 
-Routes take two to five hops. There are diamonds (several ways between two parties) and one cycle among
-exchanges, as real supply chains have them.
+Routes take two to five hops. There are diamonds (several ways between two parties) and one cycle
+among exchanges, as real supply chains have them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from decimal import Decimal
 from exchange.market.demo.chance import stream
 from exchange.market.demo.names import name_brands, name_intermediaries, slug
 from exchange.market.demo.publishers import PUBLISHERS, Publisher
-from exchange.market.demo.rules import ADVERTISER_RULES, MARKET_RULES, PUBLISHER_RULES, Rule, Weighted, only_tv
+from exchange.market.demo.rules import (
+    ADVERTISER_RULES,
+    MARKET_RULES,
+    PUBLISHER_RULES,
+    Rule,
+    Weighted,
+    only_tv,
+)
 from exchange.market.demo.vocabulary import Sector
 
 
@@ -75,7 +82,9 @@ class _Builder:
         names = name_intermediaries(kind, count)
         return [self.add_party("intermediary", n, slug(n), f"{slug(n)}.example") for n in names]
 
-    def sell(self, seller: int, buyers: Sequence[int], rules: Weighted[Rule], fee: tuple[int, int]) -> None:
+    def sell(
+        self, seller: int, buyers: Sequence[int], rules: Weighted[Rule], fee: tuple[int, int]
+    ) -> None:
         for buyer in buyers:
             self.sell_under(seller, buyer, rules.draw(self.rng), fee)
 
@@ -117,7 +126,9 @@ def _add_publishers(builder: _Builder, count: int) -> dict[int, Publisher]:
         edition = number // len(PUBLISHERS)
         suffix = "" if edition == 0 else f" {edition + 1}"
         seller_id = profile.seller_id + suffix.replace(" ", "-")
-        added[builder.add_party("publisher", profile.name + suffix, seller_id, profile.domain)] = profile
+        added[builder.add_party("publisher", profile.name + suffix, seller_id, profile.domain)] = (
+            profile
+        )
     return added
 
 
@@ -140,8 +151,9 @@ def _connect_market(
         builder.sell(ssp, builder.some(dsps, 2, 3), MARKET_RULES, (24, 60))
     for reseller in resellers:
         builder.sell(reseller, builder.some(exchanges, 2, 3), MARKET_RULES, (20, 56))
+    # The last two platforms buy from nobody but supply platforms: not every publisher reaches them.
     for exchange in exchanges:
-        builder.sell(exchange, builder.some(dsps, 5, 7), MARKET_RULES, (8, 40))
+        builder.sell(exchange, builder.some(dsps[:-2] or dsps, 5, 7), MARKET_RULES, (8, 40))
     # The cycle: each of three exchanges passes what it cannot sell to the next.
     for place in range(min(3, len(exchanges))):
         builder.sell(exchanges[place], [exchanges[(place + 1) % 3]], MARKET_RULES, (40, 72))
@@ -155,3 +167,20 @@ def _connect_demand(builder: _Builder, dsps: list[int], advertisers: list[int]) 
         wanted = (1, 2) if number % 3 == 2 else (2, 4)
         for dsp in builder.some(dsps, *wanted):
             builder.sell(dsp, [advertiser], ADVERTISER_RULES, (16, 60))
+
+
+def reachable_advertisers(graph: Graph) -> dict[int, frozenset[int]]:
+    """For each publisher, whom its visits can reach over active edges."""
+    buyers: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        if edge.is_active:
+            buyers.setdefault(edge.seller, []).append(edge.buyer)
+    reached = {}
+    for publisher in graph.publishers:
+        seen, open_ = {publisher}, [publisher]
+        while open_:
+            new = [buyer for buyer in buyers.get(open_.pop(), ()) if buyer not in seen]
+            seen.update(new)
+            open_ += new
+        reached[publisher] = frozenset(seen & graph.advertisers.keys())
+    return reached

@@ -17,7 +17,18 @@ from exchange.market.demo.publishers import PUBLISHERS, Publisher, Section
 from exchange.market.demo.vocabulary import SENSITIVE_TOPICS
 
 PAGES_PER_WEIGHT = 6
-SLUGS = ("guide", "report", "review", "story", "live", "best-of", "explained", "update", "letters", "ranking")
+SLUGS = (
+    "guide",
+    "report",
+    "review",
+    "story",
+    "live",
+    "best-of",
+    "explained",
+    "update",
+    "letters",
+    "ranking",
+)
 RISKS = ("medium", "medium", "medium", "high", "high", "floor")
 
 
@@ -107,7 +118,9 @@ def _audience(publisher: Publisher, risk: str | None, rng: random.Random) -> str
     return "mature" if risk in {"high", "floor"} else rng.choice(("all", "all", "over_12"))
 
 
-def _seller_segments(publisher: Publisher, section: Section, rng: random.Random) -> list[str] | None:
+def _seller_segments(
+    publisher: Publisher, section: Section, rng: random.Random
+) -> list[str] | None:
     if rng.random() < 0.5:
         return None
     return [f"{publisher.seller_id}:content:{section.slug}"]

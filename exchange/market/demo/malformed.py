@@ -1,4 +1,4 @@
-"""Spoils a few rows of a day's visits the way real logs are spoilt: impossible, unknown, missing, repeated.
+"""Spoils a few visits of a day as real logs are spoilt: impossible, unknown, missing, repeated.
 
 Every fault keeps the column's Arrow type; it is the value that is wrong.
 """
@@ -14,7 +14,11 @@ SHARE_PER_FAULT = 0.0005
 
 BAD_IPS = ("999.12.7.1", "unknown", "10.0.0", "::gggg")
 UNKNOWN_DEVICES = ("toaster", "7", "Phone ")
-BAD_PLACES = ({"lat": 123.4, "lon": 8.5}, {"lat": 48.1, "lon": -999.0}, {"lat": float("nan"), "lon": 0.0})
+BAD_PLACES = (
+    {"lat": 123.4, "lon": 8.5},
+    {"lat": 48.1, "lon": -999.0},
+    {"lat": float("nan"), "lon": 0.0},
+)
 
 
 def spoil(table: pa.Table, rng: np.random.Generator) -> pa.Table:

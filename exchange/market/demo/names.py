@@ -10,6 +10,7 @@ from collections import Counter
 from exchange.market.demo.vocabulary import BRAND_ROOTS, INTERMEDIARIES, SECTORS, Sector
 
 CAMPAIGN_NAME_LENGTH = 160
+DASH = " \u2013 "
 
 
 def slug(name: str) -> str:
@@ -40,7 +41,9 @@ def name_brands(count: int, rng: random.Random) -> list[tuple[str, Sector]]:
 def name_intermediaries(kind: str, count: int) -> list[str]:
     known = INTERMEDIARIES[kind]
     return [
-        known[number] if number < len(known) else f"{known[number % len(known)]} {number // len(known) + 1}"
+        known[number]
+        if number < len(known)
+        else f"{known[number % len(known)]} {number // len(known) + 1}"
         for number in range(count)
     ]
 
@@ -51,8 +54,8 @@ class CampaignNames:
     def __init__(self) -> None:
         self._used: Counter[str] = Counter()
 
-    def next(self, brand: str, product: str, place: str) -> str:
-        name = f"{brand} – {product} – {place}"
+    def next_for(self, brand: str, product: str, place: str) -> str:
+        name = DASH.join((brand, product, place))[: CAMPAIGN_NAME_LENGTH - 20]
         self._used[name] += 1
         wave = self._used[name]
-        return name[:CAMPAIGN_NAME_LENGTH] if wave == 1 else f"{name[:140]} – wave {wave}"
+        return name if wave == 1 else f"{name}{DASH}wave {wave}"

@@ -1,6 +1,6 @@
 """The people behind demo visits: where they live, what they own, what they agreed to.
 
-One person is one row. Rows are sorted by country, so that a person of a country is drawn by one number.
+One person is one row. Rows are sorted by country: one number draws a person of a country.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from exchange.market.demo.chance import array_stream
-from exchange.market.demo.devices import ANDROIDS, DEVICES, IPHONE_SHARE, IPHONES, PCS, TABLETS, TVS, Device
+from exchange.market.demo.devices import (
+    ANDROIDS,
+    DEVICES,
+    IPHONE_SHARE,
+    IPHONES,
+    PCS,
+    TABLETS,
+    TVS,
+    Device,
+)
 from exchange.market.demo.vocabulary import SEGMENTS
-from exchange.market.demo.world import COUNTRIES
+from exchange.market.demo.world import CITIES, COUNTRIES
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-CITIES = tuple(city for country in COUNTRIES for city in country.cities)
 ZIPS_PER_CITY = 40
 UNKNOWN, NO, YES = -1, 0, 1
 
@@ -88,7 +96,9 @@ def build_population(seed: int, size: int) -> Population:
     )
 
 
-def _pick_within(rng: np.random.Generator, counts: list[int], country: Ints, *, skew: float) -> Ints:
+def _pick_within(
+    rng: np.random.Generator, counts: list[int], country: Ints, *, skew: float
+) -> Ints:
     """A number below the country's count; the first ones are more likely."""
     return (rng.random(country.size) ** skew * np.array(counts)[country]).astype(np.int64)
 
@@ -134,7 +144,9 @@ def _draw_ips(rng: np.random.Generator, country: Ints) -> pa.Array:
             f"2a0{code % 10}:{code:x}:{a:x}{b:02x}::{pick:x}:{c:x}"
             if v6
             else f"{networks[code][pick % len(networks[code])]}.{a}.{b}.{c}"
-            for code, (a, b, c), pick, v6 in zip(country.tolist(), octets, choice, is_v6, strict=True)
+            for code, (a, b, c), pick, v6 in zip(
+                country.tolist(), octets, choice, is_v6, strict=True
+            )
         ]
     )
 

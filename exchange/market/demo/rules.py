@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from exchange.market.demo.chance import Weighted
+from exchange.market.demo.chance import Weighted, weigh
 from exchange.market.demo.syntax import either, or_missing, texts
 from exchange.market.demo.vocabulary import BLOCKED_DOMAINS, SENSITIVE_TOPICS
 from exchange.market.demo.world import COUNTRIES, GDPR_CODES, REGIONS
@@ -48,7 +48,10 @@ def vendor_consent(rng: random.Random) -> str:
 
 
 def no_children(_: random.Random) -> str:
-    return "(regs.coppa = false or regs.coppa is missing) and (app.cat none of ('IAB6', 'IAB5') or app.cat is missing)"
+    return (
+        "(regs.coppa = false or regs.coppa is missing)"
+        " and (app.cat none of ('IAB6', 'IAB5') or app.cat is missing)"
+    )
 
 
 def only_tv(_: random.Random) -> str:
@@ -71,11 +74,14 @@ def brand_safe(rng: random.Random) -> str:
     if rng.random() < 0.5:
         return "content.risk in ('low', 'medium') or content.risk is missing"
     topics = sorted(rng.sample(SENSITIVE_TOPICS, 4))
-    return f"content.sensitive_topics none of {texts(topics)} or content.sensitive_topics is missing"
+    return (
+        f"content.sensitive_topics none of {texts(topics)} or content.sensitive_topics is missing"
+    )
 
 
 def strictly_brand_safe(_: random.Random) -> str:
-    return "content.risk = 'low' and (content.sensitive_topics is empty or content.sensitive_topics is missing)"
+    no_topics = "content.sensitive_topics is empty or content.sensitive_topics is missing"
+    return f"content.risk = 'low' and ({no_topics})"
 
 
 def no_data_centres(_: random.Random) -> str:
@@ -85,7 +91,8 @@ def no_data_centres(_: random.Random) -> str:
 def known_networks(rng: random.Random) -> str:
     octets = sorted({octet for country in rng.sample(COUNTRIES, 22) for octet in country.networks})
     networks = [f"{octet}.0.0.0/8" for octet in octets]
-    return f"device.ip in network {texts(networks)} or device.connection_type in ('4g', '5g', 'cellular')"
+    mobile = "device.connection_type in ('4g', '5g', 'cellular')"
+    return f"device.ip in network {texts(networks)} or {mobile}"
 
 
 def waking_hours(_: random.Random) -> str:
@@ -112,11 +119,15 @@ def cheap_enough(rng: random.Random) -> str:
 
 
 def short_chain(rng: random.Random) -> str:
-    return f"source.schain_complete != false and source.schain_length < {rng.randint(3, 5)} or source.schain_length is missing"
+    limit = rng.randint(3, 5)
+    known = f"source.schain_complete != false and source.schain_length < {limit}"
+    return or_missing("source.schain_length", known)
 
 
 def one_region(rng: random.Random) -> str:
-    region = rng.choice(("Europe", "Anglosphere", "EU5", "North America", "Nordics", "DACH", "APAC"))
+    region = rng.choice(
+        ("Europe", "Anglosphere", "EU5", "North America", "Nordics", "DACH", "APAC")
+    )
     return either("geo.country", REGIONS[region])
 
 
@@ -131,7 +142,8 @@ def known_formats(_: random.Random) -> str:
 
 def standard_banners(_: random.Random) -> str:
     return (
-        "imp.media_types none of ('audio') and (imp.sizes one of ('300x250', '728x90', '320x50', '970x250')"
+        "imp.media_types none of ('audio')"
+        " and (imp.sizes one of ('300x250', '728x90', '320x50', '970x250')"
         " or imp.sizes is empty or imp.sizes is missing)"
     )
 
@@ -144,20 +156,56 @@ def no_forced_screens(_: random.Random) -> str:
     return "not (imp.interstitial and not imp.rewarded) or imp.interstitial is missing"
 
 
-PUBLISHER_RULES: Weighted[Rule] = Weighted(
-    (everything, consent_where_gdpr_applies, consent_in_gdpr_countries, cheap_enough, no_data_centres,
-     waking_hours, not_region, known_formats, no_forced_screens),
-    (22, 8, 5, 6, 6, 3, 4, 6, 4),
-)  # fmt: skip
-MARKET_RULES: Weighted[Rule] = Weighted(
-    (everything, consent_in_gdpr_countries, consent_where_gdpr_applies, storage_purpose, no_children,
-     brand_safe, no_data_centres, known_networks, blocked_domains, short_chain, blocked_referrers,
-     no_finance_pages, one_region, no_tv, only_tv, only_apps, standard_banners, no_night_on_weekdays),
-    (30, 8, 7, 3, 8, 9, 6, 3, 8, 5, 4, 4, 2, 3, 1, 1, 4, 3),
-)  # fmt: skip
-ADVERTISER_RULES: Weighted[Rule] = Weighted(
-    (everything, brand_safe, no_children, no_politics_or_crime, no_finance_pages, strictly_brand_safe,
-     blocked_domains, cheap_enough, consent_where_gdpr_applies, vendor_consent, waking_hours, only_web,
-     long_enough_video, not_region),
-    (45, 14, 8, 6, 3, 2, 6, 5, 6, 2, 3, 1, 3, 2),
-)  # fmt: skip
+PUBLISHER_RULES: Weighted[Rule] = weigh(
+    {
+        everything: 22,
+        consent_where_gdpr_applies: 8,
+        consent_in_gdpr_countries: 5,
+        cheap_enough: 6,
+        no_data_centres: 6,
+        waking_hours: 3,
+        not_region: 4,
+        known_formats: 6,
+        no_forced_screens: 4,
+    }
+)
+MARKET_RULES: Weighted[Rule] = weigh(
+    {
+        everything: 30,
+        consent_in_gdpr_countries: 8,
+        consent_where_gdpr_applies: 7,
+        storage_purpose: 3,
+        no_children: 8,
+        brand_safe: 9,
+        no_data_centres: 6,
+        known_networks: 3,
+        blocked_domains: 8,
+        short_chain: 5,
+        blocked_referrers: 4,
+        no_finance_pages: 4,
+        one_region: 2,
+        no_tv: 3,
+        only_tv: 1,
+        only_apps: 1,
+        standard_banners: 4,
+        no_night_on_weekdays: 3,
+    }
+)
+ADVERTISER_RULES: Weighted[Rule] = weigh(
+    {
+        everything: 45,
+        brand_safe: 14,
+        no_children: 8,
+        no_politics_or_crime: 6,
+        no_finance_pages: 3,
+        strictly_brand_safe: 2,
+        blocked_domains: 6,
+        cheap_enough: 5,
+        consent_where_gdpr_applies: 6,
+        vendor_consent: 2,
+        waking_hours: 3,
+        only_web: 1,
+        long_enough_video: 3,
+        not_region: 2,
+    }
+)

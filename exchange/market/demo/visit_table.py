@@ -13,11 +13,19 @@ import pyarrow.compute as pc
 
 from exchange.market.demo.devices import DEVICES, PLACEMENTS
 from exchange.market.demo.malformed import spoil
-from exchange.market.demo.population import CITIES, NO, UNKNOWN, YES, ZIPS_PER_CITY, Bools, Ints, zip_code
+from exchange.market.demo.population import (
+    NO,
+    UNKNOWN,
+    YES,
+    ZIPS_PER_CITY,
+    Bools,
+    Ints,
+    zip_code,
+)
 from exchange.market.demo.publishers import PUBLISHERS, Surface
 from exchange.market.demo.visits import SURFACES, UTC_OFFSETS, Draw, VisitSource, draw_day
 from exchange.market.demo.vocabulary import DEALS, REFERRERS
-from exchange.market.demo.world import COUNTRIES, METROS
+from exchange.market.demo.world import CITIES, COUNTRIES, METROS
 from exchange.market.seed import read_attributes
 
 Columns = dict[str, pa.Array]
@@ -66,7 +74,9 @@ def make_day(source: VisitSource, day: date) -> pa.Table:
     return spoil(pa.table(arrays, schema=schema), draw.rng)
 
 
-def _look_up(values: list[object], type_: pa.DataType, rows: Ints, known: Bools | None = None) -> pa.Array:
+def _look_up(
+    values: list[object], type_: pa.DataType, rows: Ints, known: Bools | None = None
+) -> pa.Array:
     return _take(pa.array(values, type_), rows, known)
 
 
@@ -98,22 +108,34 @@ def _page_columns(draw: Draw, source: VisitSource) -> Columns:
         "content.cat": draw.known(0.75),
     }
     pages = {
-        name: _take(column, draw.page, fill.get(name)) for name, column in source.inventory.columns.items()
+        name: _take(column, draw.page, fill.get(name))
+        for name, column in source.inventory.columns.items()
     }
     domains = [f"www.{p.domain}" for p in PUBLISHERS]
     versions = draw.rng.integers(0, 5, draw.size)
     return {
         **pages,
         "publisher.id": _look_up([p.seller_id for p in PUBLISHERS], pa.string(), by_publisher),
-        "publisher.domain": _look_up([p.domain for p in PUBLISHERS], pa.string(), by_publisher, draw.known(0.9)),
+        "publisher.domain": _look_up(
+            [p.domain for p in PUBLISHERS], pa.string(), by_publisher, draw.known(0.9)
+        ),
         "site.domain": _look_up([*domains], pa.string(), by_publisher, on_web),
-        "site.cat": _look_up([p.categories for p in PUBLISHERS], TEXTS, by_publisher, on_web & draw.known(0.95)),
-        "site.ref": _look_up([*REFERRERS], pa.string(), _skewed(draw, len(REFERRERS)), on_web & draw.known(0.55)),
+        "site.cat": _look_up(
+            [p.categories for p in PUBLISHERS], TEXTS, by_publisher, on_web & draw.known(0.95)
+        ),
+        "site.ref": _look_up(
+            [*REFERRERS], pa.string(), _skewed(draw, len(REFERRERS)), on_web & draw.known(0.55)
+        ),
         "app.bundle": _look_up([p.bundle for p in PUBLISHERS], pa.string(), by_publisher, ~on_web),
         "app.version": _look_up(
-            ["5.2.0", "5.1.3", "5.1.0", "4.9.2", "3.0.1"], pa.string(), versions, ~on_web & draw.known(0.8)
+            ["5.2.0", "5.1.3", "5.1.0", "4.9.2", "3.0.1"],
+            pa.string(),
+            versions,
+            ~on_web & draw.known(0.8),
         ),
-        "app.cat": _look_up([p.categories for p in PUBLISHERS], TEXTS, by_publisher, ~on_web & draw.known(0.93)),
+        "app.cat": _look_up(
+            [p.categories for p in PUBLISHERS], TEXTS, by_publisher, ~on_web & draw.known(0.93)
+        ),
         "content.language": _content_languages(draw, source),
         **_programme_columns(draw),
     }
@@ -125,7 +147,9 @@ def _programme_columns(draw: Draw) -> Columns:
     channels = draw.rng.integers(0, 4, draw.size)
     networks = [f"{p.name} Network" for p in PUBLISHERS]
     return {
-        "content.network_name": _look_up([*networks], pa.string(), draw.publisher, on_tv & draw.known(0.8)),
+        "content.network_name": _look_up(
+            [*networks], pa.string(), draw.publisher, on_tv & draw.known(0.8)
+        ),
         "content.channel_name": _look_up(
             ["One", "Two", "Cinema", "Sport"], pa.string(), channels, on_tv & draw.known(0.6)
         ),
@@ -142,7 +166,9 @@ def _languages(draw: Draw, source: VisitSource) -> pa.Array:
     people = source.population
     texts = [language for country in COUNTRIES for language in country.languages]
     firsts = np.cumsum([0] + [len(country.languages) for country in COUNTRIES])
-    return _look_up([*texts], pa.string(), firsts[people.country[draw.person]] + people.language[draw.person])
+    return _look_up(
+        [*texts], pa.string(), firsts[people.country[draw.person]] + people.language[draw.person]
+    )
 
 
 def _skewed(draw: Draw, count: int) -> Ints:
@@ -152,25 +178,44 @@ def _skewed(draw: Draw, count: int) -> Ints:
 def _placement_columns(draw: Draw) -> Columns:
     rows = draw.placement
     names = [f"{p.seller_id}/{slot.slug}" for p in PUBLISHERS for slot in PLACEMENTS]
-    floors = np.array([slot.floor for slot in PLACEMENTS])[rows] * draw.rng.lognormal(0, 0.45, draw.size)
+    floors = np.array([slot.floor for slot in PLACEMENTS])[rows] * draw.rng.lognormal(
+        0, 0.45, draw.size
+    )
     channels = ["app" if s is not Surface.WEB else "web" for s in SURFACES]
-    deals = [[DEALS[i]] if i % 3 else [DEALS[i], DEALS[(i * 7 + 3) % len(DEALS)]] for i in range(len(DEALS))]
+    deals = [
+        [DEALS[i]] if i % 3 else [DEALS[i], DEALS[(i * 7 + 3) % len(DEALS)]]
+        for i in range(len(DEALS))
+    ]
     has_video = np.array(["video" in slot.media_types for slot in PLACEMENTS])[rows]
     slots = PLACEMENTS
     return {
         "imp.channel": _look_up([*channels], pa.string(), draw.surface),
-        "imp.placement_id": _look_up([*names], pa.string(), draw.publisher * len(slots) + rows, draw.known(0.98)),
+        "imp.placement_id": _look_up(
+            [*names], pa.string(), draw.publisher * len(slots) + rows, draw.known(0.98)
+        ),
         "imp.media_types": _look_up([s.media_types for s in slots], TEXTS, rows),
         "imp.sizes": _look_up([s.sizes for s in slots], TEXTS, rows, draw.known(0.97)),
         "imp.position": _look_up([s.position for s in slots], pa.string(), rows, draw.known(0.8)),
-        "imp.interstitial": _look_up([s.is_interstitial for s in slots], pa.bool_(), rows, draw.known(0.95)),
-        "imp.rewarded": _look_up([s.is_rewarded for s in slots], pa.bool_(), rows, draw.known(0.95)),
+        "imp.interstitial": _look_up(
+            [s.is_interstitial for s in slots], pa.bool_(), rows, draw.known(0.95)
+        ),
+        "imp.rewarded": _look_up(
+            [s.is_rewarded for s in slots], pa.bool_(), rows, draw.known(0.95)
+        ),
         "imp.floor": pa.array(floors.round(2), mask=~draw.known(0.9)),
-        "imp.video_placement": _look_up([s.video_placement for s in slots], pa.string(), rows, draw.known(0.9)),
-        "imp.video_start": _look_up([s.video_start for s in slots], pa.string(), rows, draw.known(0.9)),
+        "imp.video_placement": _look_up(
+            [s.video_placement for s in slots], pa.string(), rows, draw.known(0.9)
+        ),
+        "imp.video_start": _look_up(
+            [s.video_start for s in slots], pa.string(), rows, draw.known(0.9)
+        ),
         "imp.min_duration": _numbers(np.full(draw.size, 5), has_video & draw.known(0.85)),
-        "imp.max_duration": _look_up([s.max_duration for s in slots], pa.int64(), rows, draw.known(0.97)),
-        "imp.skippable": _look_up([s.is_skippable for s in slots], pa.bool_(), rows, draw.known(0.7)),
+        "imp.max_duration": _look_up(
+            [s.max_duration for s in slots], pa.int64(), rows, draw.known(0.97)
+        ),
+        "imp.skippable": _look_up(
+            [s.is_skippable for s in slots], pa.bool_(), rows, draw.known(0.7)
+        ),
         "imp.playback": _look_up([s.playback for s in slots], TEXTS, rows, draw.known(0.8)),
         "imp.deals": _look_up([*deals], TEXTS, _skewed(draw, len(deals)), draw.known(0.14)),
     }
@@ -186,15 +231,21 @@ def _device_columns(draw: Draw, source: VisitSource) -> Columns:
     return {
         "device.type": _look_up([d.type for d in DEVICES], pa.string(), rows, draw.known(0.985)),
         "device.os": _look_up([d.os for d in DEVICES], pa.string(), rows, draw.known(0.97)),
-        "device.os_version": _look_up([d.os_version for d in DEVICES], pa.string(), rows, draw.known(0.85)),
-        "device.browser": _look_up([d.browser for d in DEVICES], pa.string(), rows, on_web & draw.known(0.97)),
+        "device.os_version": _look_up(
+            [d.os_version for d in DEVICES], pa.string(), rows, draw.known(0.85)
+        ),
+        "device.browser": _look_up(
+            [d.browser for d in DEVICES], pa.string(), rows, on_web & draw.known(0.97)
+        ),
         "device.make": _look_up([d.make for d in DEVICES], pa.string(), rows, draw.known(0.9)),
         "device.model": _look_up([d.model for d in DEVICES], pa.string(), rows, draw.known(0.85)),
         "device.language": pc.if_else(pa.array(draw.known(0.93)), _languages(draw, source), None),
         "device.carrier": _look_up([*carriers], pa.string(), carrier, on_mobile & draw.known(0.7)),
         "device.connection_type": _connections(draw, on_mobile),
         "device.ip": _take(people.ips, draw.person, draw.known(0.96)),
-        "device.limit_tracking": pa.array(people.limits_tracking[draw.person], mask=~draw.known(0.7)),
+        "device.limit_tracking": pa.array(
+            people.limits_tracking[draw.person], mask=~draw.known(0.7)
+        ),
     }
 
 
@@ -220,9 +271,15 @@ def _geo_columns(draw: Draw, source: VisitSource) -> Columns:
     )
     zip_row = city * ZIPS_PER_CITY + people.zip_number[draw.person]
     return {
-        "geo.country": _look_up([c.code for c in COUNTRIES], pa.string(), people.country[draw.person], has_place),
-        "geo.region": _look_up([c.region for c in CITIES], pa.string(), city, has_place & draw.known(0.9)),
-        "geo.city": _look_up([c.name for c in CITIES], pa.string(), city, has_place & draw.known(0.8)),
+        "geo.country": _look_up(
+            [c.code for c in COUNTRIES], pa.string(), people.country[draw.person], has_place
+        ),
+        "geo.region": _look_up(
+            [c.region for c in CITIES], pa.string(), city, has_place & draw.known(0.9)
+        ),
+        "geo.city": _look_up(
+            [c.name for c in CITIES], pa.string(), city, has_place & draw.known(0.8)
+        ),
         "geo.metro": _look_up([*metros], pa.string(), city, has_place & draw.known(0.85)),
         "geo.zip": _look_up([*zips], pa.string(), zip_row, has_place & draw.known(0.55)),
         "geo.location": location,
@@ -237,7 +294,9 @@ def _person_columns(draw: Draw, source: VisitSource) -> Columns:
         "user.id": _take(people.ids, person, for_adults & draw.known(0.88)),
         "user.segments": _take(people.segments, person, for_adults),
         "user.age": _numbers(people.age[person], for_adults & draw.known(0.12)),
-        "user.gender": _look_up([*GENDERS], pa.string(), people.gender[person], for_adults & draw.known(0.14)),
+        "user.gender": _look_up(
+            [*GENDERS], pa.string(), people.gender[person], for_adults & draw.known(0.14)
+        ),
     }
 
 
@@ -248,23 +307,29 @@ def _privacy_columns(draw: Draw, source: VisitSource) -> Columns:
     is_usa = np.array([c.code == "USA" for c in COUNTRIES])[country]
     consent = people.consent[person]
     has_answer = consent != UNKNOWN
-    # The more people agreed to, the later the row of the tables; those who refused get the empty one.
+    # The more people agreed to, the later the row; those who refused get the empty one.
     depth = np.where(consent == YES, 1 + person % 4, 0)
     for_children = np.array([p.is_for_children for p in PUBLISHERS])[draw.publisher]
     sections = np.where(is_gdpr, 0, 1 + person % 2)
     return {
         "user.consent": pa.array(consent != NO, mask=~has_answer),
         "user.tcf_purposes": _look_up([*TCF_PURPOSES], INTEGERS, depth, is_gdpr & has_answer),
-        "user.tcf_vendors": _look_up([*TCF_VENDORS], INTEGERS, np.minimum(depth, 3), is_gdpr & has_answer),
+        "user.tcf_vendors": _look_up(
+            [*TCF_VENDORS], INTEGERS, np.minimum(depth, 3), is_gdpr & has_answer
+        ),
         "regs.gdpr": pa.array(is_gdpr, mask=~draw.known(0.94)),
         "regs.coppa": pa.array(for_children, mask=~(for_children | draw.known(0.7))),
-        "regs.us_privacy": _look_up([*US_PRIVACY], pa.string(), _skewed(draw, 3), is_usa & draw.known(0.8)),
-        "regs.gpp_sections": _look_up([[2], [7], [8]], INTEGERS, sections, (is_gdpr | is_usa) & draw.known(0.5)),
+        "regs.us_privacy": _look_up(
+            [*US_PRIVACY], pa.string(), _skewed(draw, 3), is_usa & draw.known(0.8)
+        ),
+        "regs.gpp_sections": _look_up(
+            [[2], [7], [8]], INTEGERS, sections, (is_gdpr | is_usa) & draw.known(0.5)
+        ),
     }
 
 
 def _chain_columns(draw: Draw) -> Columns:
-    """Most visits come straight from the publisher's ad server, some through one or two wrappers."""
+    """Most visits come straight from the publisher, some through one or two wrappers."""
     length = 1 + (draw.rng.random(draw.size) < 0.25) + (draw.rng.random(draw.size) < 0.08)
     known = draw.known(0.85)
     wrappers = ["wrapper.example/77", "bundle.example/4"]

@@ -1,7 +1,7 @@
 """Draws one day of the demo's visits: who looked at which page, where and when.
 
-Attributes hang together as they do in life: the publisher decides countries, surface and pages; the
-person decides device, language, network and consent; the clock follows the person's own time of day.
+Things hang together as they do in life: the publisher decides countries, surface and pages; the
+person decides device, language, network and consent; the clock follows the person's own day.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from exchange.market.demo.chance import array_stream
 from exchange.market.demo.devices import PLACEMENTS
 from exchange.market.demo.inventory import Inventory, build_inventory
 from exchange.market.demo.population import (
-    CITIES,
     Bools,
     Floats,
     Ints,
@@ -23,7 +22,7 @@ from exchange.market.demo.population import (
     build_population,
 )
 from exchange.market.demo.publishers import PUBLISHERS, Surface
-from exchange.market.demo.world import COUNTRIES
+from exchange.market.demo.world import CITIES, COUNTRIES
 
 SURFACES = tuple(Surface)
 DAY_MINUTES = 24 * 60
@@ -89,7 +88,7 @@ def draw_day(source: VisitSource, day: date) -> Draw:
 
 
 def _count_visits(per_day: int, day: date) -> int:
-    """Mondays are busiest on news sites, weekends quieter overall; the mean of a week is `per_day`."""
+    """Mondays are busiest, weekends quieter; the mean of a week is `per_day`."""
     factors = (1.04, 1.03, 1.02, 1.01, 0.99, 0.95, 0.96)
     return max(1, round(per_day * factors[day.weekday()]))
 
@@ -111,7 +110,9 @@ def _surface_mix() -> Floats:
 
 
 def _placement_mix() -> Floats:
-    return np.array([[p.weight * (p.surface is s) for p in PLACEMENTS] for s in SURFACES], dtype=float)
+    return np.array(
+        [[p.weight * (p.surface is s) for p in PLACEMENTS] for s in SURFACES], dtype=float
+    )
 
 
 def _pick_by_row(rng: np.random.Generator, mix: Floats, row: Ints) -> Ints:
@@ -133,10 +134,14 @@ def _draw_pages(rng: np.random.Generator, inventory: Inventory, publisher: Ints)
     return first[publisher] + (rng.random(publisher.size) ** 2 * count).astype(np.int64)
 
 
-def _draw_devices(rng: np.random.Generator, people: Population, person: Ints, surface: Ints) -> Ints:
+def _draw_devices(
+    rng: np.random.Generator, people: Population, person: Ints, surface: Ints
+) -> Ints:
     chance = rng.random(person.size)
     on_web = np.where(
-        chance < 0.52, people.phone[person], np.where(chance < 0.6, people.tablet[person], people.pc[person])
+        chance < 0.52,
+        people.phone[person],
+        np.where(chance < 0.6, people.tablet[person], people.pc[person]),
     )
     in_app = np.where(chance < 0.86, people.phone[person], people.tablet[person])
     return np.select(
