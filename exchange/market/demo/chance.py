@@ -11,24 +11,18 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-import numpy as np
-
 T = TypeVar("T")
 
 
-def _number(seed: int, names: tuple[object, ...]) -> int:
+def seed_of(seed: int, *names: object) -> int:
+    """The seed of a named stream."""
     text = ":".join(str(part) for part in (seed, *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def stream(seed: int, *names: object) -> random.Random:
     """For drawing one thing at a time."""
-    return random.Random(_number(seed, names))  # noqa: S311  (a demo, not a secret)
-
-
-def array_stream(seed: int, *names: object) -> np.random.Generator:
-    """For drawing whole columns."""
-    return np.random.default_rng(_number(seed, names))
+    return random.Random(seed_of(seed, *names))  # noqa: S311  (a demo, not a secret)
 
 
 class Weighted(Generic[T]):

@@ -1,4 +1,4 @@
-"""The demo's graph: publishers -> supply platforms -> exchanges, resellers -> buyers -> advertisers.
+"""The demo's graph: publishers -> supply platforms -> exchanges, resellers -> DSPs -> advertisers.
 
 Routes take two to five hops. There are diamonds (several ways between two parties) and one cycle
 among exchanges, as real supply chains have them.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from exchange.market.demo.chance import stream
+from exchange.market.demo.chance import Weighted, stream
 from exchange.market.demo.names import name_brands, name_intermediaries, slug
 from exchange.market.demo.publishers import PUBLISHERS, Publisher
 from exchange.market.demo.rules import (
@@ -19,7 +19,6 @@ from exchange.market.demo.rules import (
     MARKET_RULES,
     PUBLISHER_RULES,
     Rule,
-    Weighted,
     only_tv,
 )
 from exchange.market.demo.vocabulary import Sector

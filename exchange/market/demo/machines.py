@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from exchange.market.demo.chance import Weighted, weigh
 from exchange.market.demo.pieces import DEVICE_CONDITIONS, FORMATS, SAFETY_CONDITIONS, Pieces
-from exchange.market.demo.population import ZIPS_PER_CITY, zip_code
 from exchange.market.demo.syntax import any_of, either, numbers, text, texts
 from exchange.market.demo.vocabulary import (
     BLOCKED_DOMAINS,
@@ -21,7 +20,7 @@ from exchange.market.demo.vocabulary import (
     SEGMENTS,
     Sector,
 )
-from exchange.market.demo.world import BY_CODE, CITIES, REGIONS, City
+from exchange.market.demo.world import BY_CODE, CITIES, REGIONS, ZIPS_PER_CITY, City, zip_code
 
 Machine = Callable[[Sector, str, Pieces, random.Random], str]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from exchange.market.demo.chance import array_stream
+from exchange.market.demo.chance import seed_of
 from exchange.market.demo.devices import (
     ANDROIDS,
     DEVICES,
@@ -23,18 +23,13 @@ from exchange.market.demo.devices import (
     Device,
 )
 from exchange.market.demo.vocabulary import SEGMENTS
-from exchange.market.demo.world import CITIES, COUNTRIES
+from exchange.market.demo.world import CITIES, COUNTRIES, ZIPS_PER_CITY
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-ZIPS_PER_CITY = 40
 UNKNOWN, NO, YES = -1, 0, 1
-
-
-def zip_code(city: int, number: int) -> str:
-    return f"{10_000 + city * 211 + number:05d}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class Population:
 
 
 def build_population(seed: int, size: int) -> Population:
-    rng = array_stream(seed, "population")
+    rng = np.random.default_rng(seed_of(seed, "population"))
     weights = np.array([country.weight for country in COUNTRIES], dtype=float)
     country = np.sort(rng.choice(len(COUNTRIES), size=size, p=weights / weights.sum()))
     # Nobody may draw from an empty country, however small the population is.
@@ -100,11 +95,13 @@ def _pick_within(
     rng: np.random.Generator, counts: list[int], country: Ints, *, skew: float
 ) -> Ints:
     """A number below the country's count; the first ones are more likely."""
-    return (rng.random(country.size) ** skew * np.array(counts)[country]).astype(np.int64)
+    chance: Floats = rng.random(country.size) ** skew
+    picked: Ints = (chance * np.array(counts)[country]).astype(np.int64)
+    return picked
 
 
 def _draw_cities(rng: np.random.Generator, country: Ints) -> Ints:
-    city = np.empty(country.size, dtype=np.int64)
+    city: Ints = np.empty(country.size, dtype=np.int64)
     first = 0
     for code, place in enumerate(COUNTRIES):
         here = country == code

@@ -7,11 +7,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from exchange.market.demo.visit_table import make_day
-from exchange.market.demo.visits import open_source
-
 Report = Callable[[str, int, int], None]
 PART = "part-00000.parquet"
 
@@ -40,6 +35,12 @@ def write_missing_days(log: VisitLog, report: Report) -> int:
     days = log.missing_days()
     if not days:
         return 0
+    # Imported here: a call that finds every day in place must not wait for them.
+    import pyarrow.parquet as pq
+
+    from exchange.market.demo.visit_table import make_day
+    from exchange.market.demo.visits import open_source
+
     source = open_source(log.seed, log.visits_per_day)
     for number, day in enumerate(days, start=1):
         path = log.file_of(day)

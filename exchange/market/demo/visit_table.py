@@ -17,15 +17,13 @@ from exchange.market.demo.population import (
     NO,
     UNKNOWN,
     YES,
-    ZIPS_PER_CITY,
     Bools,
     Ints,
-    zip_code,
 )
 from exchange.market.demo.publishers import PUBLISHERS, Surface
 from exchange.market.demo.visits import SURFACES, UTC_OFFSETS, Draw, VisitSource, draw_day
 from exchange.market.demo.vocabulary import DEALS, REFERRERS
-from exchange.market.demo.world import CITIES, COUNTRIES, METROS
+from exchange.market.demo.world import CITIES, COUNTRIES, METROS, ZIPS_PER_CITY, zip_code
 from exchange.market.seed import read_attributes
 
 Columns = dict[str, pa.Array]
@@ -45,8 +43,8 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "integer set": INTEGERS,
     "geo": pa.struct([("lat", pa.float64()), ("lon", pa.float64())]),
 }
-TCF_PURPOSES = ([], [1], [1, 2, 7], [1, 2, 7, 9, 10], [1, 2, 3, 4, 7, 9, 10])
-TCF_VENDORS = ([], [52], [52, 76, 755], [10, 52, 76, 91, 128, 755])
+TCF_PURPOSES: tuple[list[int], ...] = ([], [1], [1, 2, 7], [1, 2, 7, 9, 10], [1, 2, 3, 4, 7, 9, 10])
+TCF_VENDORS: tuple[list[int], ...] = ([], [52], [52, 76, 755], [10, 52, 76, 91, 128, 755])
 US_PRIVACY = ("1YNN", "1YYN", "1---")
 GENDERS = ("female", "male", "other")
 

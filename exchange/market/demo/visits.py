@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
-from exchange.market.demo.chance import array_stream
+from exchange.market.demo.chance import seed_of
 from exchange.market.demo.devices import PLACEMENTS
 from exchange.market.demo.inventory import Inventory, build_inventory
 from exchange.market.demo.population import (
@@ -68,7 +68,7 @@ def open_source(seed: int, visits_per_day: int) -> VisitSource:
 
 
 def draw_day(source: VisitSource, day: date) -> Draw:
-    rng = array_stream(source.seed, "visits", day.isoformat())
+    rng = np.random.default_rng(seed_of(source.seed, "visits", day.isoformat()))
     size = _count_visits(source.visits_per_day, day)
     publisher = _draw_publishers(rng, day, size)
     country = _pick_by_row(rng, _country_mix(), publisher)
@@ -118,7 +118,9 @@ def _placement_mix() -> Floats:
 def _pick_by_row(rng: np.random.Generator, mix: Floats, row: Ints) -> Ints:
     """For each entry of `row`, a column of that row of `mix`, by weight."""
     sums = np.cumsum(mix / mix.sum(axis=1, keepdims=True), axis=1)
-    return np.minimum((sums[row] < rng.random((row.size, 1))).sum(axis=1), mix.shape[1] - 1)
+    column = (sums[row] < rng.random((row.size, 1))).sum(axis=1)
+    picked: Ints = np.minimum(column, mix.shape[1] - 1)
+    return picked
 
 
 def _draw_people(rng: np.random.Generator, population: Population, country: Ints) -> Ints:
@@ -165,8 +167,8 @@ def _draw_times(
     rng: np.random.Generator, people: Population, day: date, publisher: Ints, person: Ints
 ) -> Ints:
     """The person's local hour follows the curve; the instant lies within the UTC day."""
-    offset = UTC_OFFSETS[people.city[person]]
-    minute = _pick_by_row(rng, _hour_mix(), publisher) * 60 - offset
+    offset: Ints = UTC_OFFSETS[people.city[person]]
+    minute: Ints = _pick_by_row(rng, _hour_mix(), publisher) * 60 - offset
     within_hour = rng.integers(0, 3_600_000, publisher.size)
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
     return midnight + (minute % DAY_MINUTES * 60_000 + within_hour) % (DAY_MINUTES * 60_000)

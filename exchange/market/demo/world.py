@@ -47,3 +47,10 @@ GDPR_CODES: tuple[str, ...] = tuple(sorted(c.code for c in COUNTRIES if c.is_gdp
 REGIONS: dict[str, tuple[str, ...]] = {
     name: tuple(codes) for name, codes in _WORDS["regions"].items()
 }
+
+ZIPS_PER_CITY = 40
+
+
+def zip_code(city: int, number: int) -> str:
+    """An invented postal code; `city` is a place in `CITIES`."""
+    return f"{10_000 + city * 211 + number:05d}"

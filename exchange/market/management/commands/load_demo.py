@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from exchange.market.demo import access, curl
+from exchange.market.demo import access
 from exchange.market.demo.loading import ForeignMarketError, Market
 from exchange.market.demo.service import Outcome, load_demo
 from exchange.market.demo.visit_log import VisitLog
@@ -91,6 +91,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{done:,} of {total:,} {what}")
 
     def _print_curl(self, port: int) -> None:
+        from exchange.market.demo import curl  # slow to import, and rarely wanted
+
         key = access.read_key()
         if key is None:
             raise CommandError("There is no demo API key. Run manage.py load_demo first.")
