@@ -38,3 +38,18 @@ lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports
 	@$(VENV)/python manage.py makemigrations --check --dry-run
+
+bench: setup  ## the benchmark programs; writes a table into bench/results
+	@$(VENV)/python -m bench $(ARGS)
+
+soak: setup  ## the long tests: faults, fuzzing, large sets
+	@$(VENV)/python -m pytest -m soak --timeout 3600 $(ARGS)
+
+clean:  ## end what runs; remove .venv and everything built; keep the data in var
+	@test ! -x $(VENV)/python || $(LAUNCHER) stop
+	rm -rf .venv build dist *.egg-info static_collected .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -f matcher_ext/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## clean, and remove the data as well
+	rm -rf var

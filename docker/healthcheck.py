@@ -1,0 +1,23 @@
+"""Exits 0 if the web server in this container may get traffic; what Docker's health check runs."""
+
+import os
+import sys
+import urllib.request
+
+PORT = os.environ.get("TREELINE_PORT", "8000")
+
+
+def main() -> int:
+    # Production mode answers only to its own names.
+    host = os.environ.get("TREELINE_ALLOWED_HOSTS", "localhost").split(",")[0]
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/readyz", headers={"Host": host})
+    try:
+        with urllib.request.urlopen(request, timeout=4) as response:
+            return 0 if response.status == 200 else 1
+    except OSError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

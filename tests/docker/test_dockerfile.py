@@ -1,0 +1,128 @@
+"""The Dockerfile names only what exists; there is no Docker here to build it."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docker.dockerfile import Instruction, read_dockerfile
+
+if TYPE_CHECKING:
+    from tests.conftest import TreelineServer
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DOCKERFILE = read_dockerfile(CHECKOUT / "docker" / "Dockerfile")
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+
+
+def instructions(word: str) -> list[Instruction]:
+    found = [instruction for instruction in DOCKERFILE if instruction.word == word]
+    assert found
+    return found
+
+
+def test_every_copied_file_is_in_the_repository() -> None:
+    for copy in instructions("COPY"):
+        sources = [word for word in copy.words() if not word.startswith("--")][:-1]
+        if "--from=builder" in copy.rest:
+            assert set(sources) <= {"/opt/treeline", "/app"}
+        else:
+            missing = [source for source in sources if not is_tracked(source)]
+            assert not missing
+
+
+def is_tracked(path: str) -> bool:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", path],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return bool(listed.stdout)
+
+
+def test_copies_every_package_of_the_product() -> None:
+    copied = {word for copy in instructions("COPY") for word in copy.words()}
+    assert {"targeting", "matcher_ext", "exchange", "pipelines", "templates"} <= copied
+
+
+def test_everything_copied_is_let_through_by_the_ignore_file() -> None:
+    let_through = (CHECKOUT / "docker" / "Dockerfile.dockerignore").read_text().splitlines()
+    for copy in instructions("COPY"):
+        if "--from" not in copy.rest:
+            for source in copy.words()[:-1]:
+                assert f"!{source}" in let_through
+
+
+def test_base_images_have_a_python_that_the_project_supports() -> None:
+    oldest = tuple(map(int, PROJECT["requires-python"].removeprefix(">=").split(".")))
+    images = [each.words()[0] for each in instructions("FROM") if ":" in each.words()[0]]
+    for image in images:
+        version = re.match(r"python:(\d+)\.(\d+)-", image)
+        assert version
+        assert (int(version[1]), int(version[2])) >= oldest
+    assert len(set(images)) == 1, "the builder's compiled code must fit the runtime"
+
+
+def test_installs_extras_that_the_project_has() -> None:
+    steps = " ".join(step.rest for step in instructions("RUN"))
+    extras = re.findall(r"--extra (\S+)", steps)
+    assert extras == ["platform", "spark"]
+    assert set(extras) <= set(PROJECT["optional-dependencies"])
+
+
+@pytest.mark.parametrize("stage", ["web", "worker"])
+def test_does_not_run_as_root(stage: str) -> None:
+    users = [each.rest for each in instructions("USER") if each.stage == stage]
+    assert users[-1] == "treeline"
+
+
+def test_commands_exist() -> None:
+    for command in instructions("CMD"):
+        assert_runnable(command.exec_form())
+
+
+def assert_runnable(argv: list[str]) -> None:
+    """The program is installed, and the modules and files that it is given exist."""
+    assert shutil.which(argv[0], path=str(Path(sys.executable).parent))
+    for word in argv[1:]:
+        if word.endswith(".py"):
+            assert (CHECKOUT / word).is_file()
+        elif re.fullmatch(r"exchange\.[\w.]+(:\w+)?", word):
+            module, _, name = word.partition(":")
+            assert not name or hasattr(importlib.import_module(module), name)
+
+
+def test_environment_variables_are_read_by_the_product() -> None:
+    known = known_variables()
+    for instruction in instructions("ENV"):
+        names = re.findall(r"(TREELINE_\w+)=", instruction.rest)
+        assert names
+        assert set(names) <= known
+
+
+def known_variables() -> set[str]:
+    sources = [*(CHECKOUT / "exchange").rglob("*.py"), *(CHECKOUT / "pipelines").rglob("*.py")]
+    names = r'"(TREELINE_\w+|DATABASE_URL|REDIS_URL)"'
+    return {name for source in sources for name in re.findall(names, source.read_text())}
+
+
+def test_health_check_follows_the_readiness_of_the_server(
+    treeline_server: "TreelineServer",
+) -> None:
+    port = treeline_server.url.rpartition(":")[2]
+    environment = {**os.environ, "TREELINE_PORT": port}
+    script = CHECKOUT / "docker" / "healthcheck.py"
+    before = subprocess.run([sys.executable, script], env=environment, check=False)
+    treeline_server.running.stop()
+    after = subprocess.run([sys.executable, script], env=environment, check=False)
+    # Without a snapshot the server is alive but not ready.
+    assert (before.returncode, after.returncode) == (1, 1)
