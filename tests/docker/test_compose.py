@@ -73,7 +73,9 @@ def test_every_long_running_service_is_checked() -> None:
 
 def test_volumes_are_declared() -> None:
     declared = yaml.safe_load(COMPOSE.read_text())["volumes"]
-    used = {volume.split(":")[0] for each in SERVICES.values() for volume in each.get("volumes", [])}
+    used = {
+        volume.split(":")[0] for each in SERVICES.values() for volume in each.get("volumes", [])
+    }
     assert used == set(declared)
 
 
