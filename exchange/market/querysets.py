@@ -1,22 +1,24 @@
 """Reading the market: what lists, builds and pages ask for, each in one query.
 
-Lists are ordered by a unique, indexed column, so that pages go by key (`older_than`,
-`named_after`) and never by offset.
+Lists are ordered by a unique, indexed column, so that they can be paged by key, never by offset.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.apps import apps
 from django.db.models import Count, IntegerField, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from exchange.routing import Link
+
 if TYPE_CHECKING:
     from exchange.market.models import Booking, Campaign, Edge, Party  # noqa: F401, in strings
 
-BIGGEST_ID = 2**63 - 1
+ID_DIGITS = 18  # always below 2**63
 
 Row = TypeVar("Row", bound=Model)
 
@@ -31,7 +33,8 @@ def count_of(model: str, key: str) -> Coalesce:
 
 def has_id(text: str) -> Q:
     """A number in the search box also means an id."""
-    return Q(pk=int(text)) if text.isdecimal() and int(text) <= BIGGEST_ID else Q(pk__in=[])
+    is_id = text.isdecimal() and len(text) <= ID_DIGITS
+    return Q(pk=int(text)) if is_id else Q(pk__in=[])
 
 
 class LockingQuerySet(QuerySet[Row]):
@@ -72,9 +75,6 @@ class PartyQuerySet(QuerySet["Party"]):
             booking_count=count_of("Booking", "publisher"),
         )
 
-    def named_after(self, name: str) -> Self:
-        return self.filter(name__gt=name).order_by("name")
-
 
 class EdgeQuerySet(LockingQuerySet["Edge"]):
     def active(self) -> Self:
@@ -83,6 +83,12 @@ class EdgeQuerySet(LockingQuerySet["Edge"]):
     def with_parties(self) -> Self:
         return self.select_related("seller", "buyer")
 
+    def as_links(self) -> Iterator[Link]:
+        """For `routing`; fees turn from percent into exact fractions."""
+        rows = self.order_by("pk").values_list("pk", "seller_id", "buyer_id", "fee_percent")
+        for edge_id, seller_id, buyer_id, percent in rows.iterator():
+            yield Link(edge_id, seller_id, buyer_id, Fraction(percent) / 100)
+
     def search(self, text: str) -> Self:
         text = text.strip()
         if not text:
@@ -90,20 +96,10 @@ class EdgeQuerySet(LockingQuerySet["Edge"]):
         names = Q(seller__name__icontains=text) | Q(buyer__name__icontains=text)
         return self.filter(names | Q(expression__icontains=text) | has_id(text))
 
-    def older_than(self, edge_id: int) -> Self:
-        return self.filter(pk__lt=edge_id).order_by("-pk")
-
 
 class CampaignQuerySet(LockingQuerySet["Campaign"]):
     def live(self) -> Self:
         return self.filter(status="live")
-
-    def not_ended(self, at: datetime) -> Self:
-        """Running at that time or still to start: what a snapshot must hold."""
-        return self.filter(Q(ends_at=None) | Q(ends_at__gt=at))
-
-    def running(self, at: datetime) -> Self:
-        return self.live().not_ended(at).filter(starts_at__lte=at)
 
     def with_advertiser(self) -> Self:
         return self.select_related("advertiser")
@@ -118,17 +114,10 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         names = Q(name__icontains=text) | Q(advertiser__name__icontains=text)
         return self.filter(names | has_id(text))
 
-    def older_than(self, campaign_id: int) -> Self:
-        return self.filter(pk__lt=campaign_id).order_by("-pk")
-
 
 class BookingQuerySet(LockingQuerySet["Booking"]):
     def active(self) -> Self:
         return self.filter(is_active=True)
-
-    def served(self) -> Self:
-        """Active, of a live campaign. The flight is not asked: the index asks it per visit."""
-        return self.active().filter(campaign__status="live")
 
     def with_parties(self) -> Self:
         return self.select_related("campaign__advertiser", "publisher")
@@ -143,6 +132,3 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
             | Q(publisher__name__icontains=text)
             | has_id(text)
         )
-
-    def older_than(self, booking_id: int) -> Self:
-        return self.filter(pk__lt=booking_id).order_by("-pk")
