@@ -461,17 +461,16 @@ cdef bint test_pattern(
 cdef bint test_host(
     PredicateView view, const Predicate* predicate, const char* text, size_t length
 ) noexcept nogil:
-    """Each suffix at a label boundary is looked up; longer than any host name is no host."""
-    cdef char folded[1024]
+    """Each suffix at a label boundary is looked up."""
+    cdef vector[char] folded
     cdef size_t i
     length = host_length(text, length)
-    if length == 0 or length > 1024:
-        return False
+    folded.reserve(length)
     for i in range(length):
-        folded[i] = fold(text[i])
+        folded.push_back(fold(text[i]))
     for i in range(length):
         if (i == 0 or folded[i - 1] == c'.') and has_text(
-            view, predicate, folded, text_word(<uint32_t>i, <uint32_t>(length - i))
+            view, predicate, folded.data(), text_word(<uint32_t>i, <uint32_t>(length - i))
         ):
             return True
     return False

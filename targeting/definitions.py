@@ -1,0 +1,77 @@
+"""Named definitions: finding them, and refusing names that are unknown or lead in a circle.
+
+Works on any mapping of names to expressions; it loads only what is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from matcher_ext.errors import ExpressionError, ExpressionProblem
+from matcher_ext.language import find_references
+from matcher_ext.messages import did_you_mean
+from targeting.tree import Node
+
+if TYPE_CHECKING:
+    from targeting.expression import Expression
+
+
+def trees_of(names: Iterable[str], definitions: Mapping[str, Expression]) -> dict[str, Node]:
+    """The trees of these definitions and of all that they refer to; unknown names are left out."""
+    trees: dict[str, Node] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in trees and name in definitions:
+            definition = definitions[name]
+            trees[name] = definition.root
+            waiting.extend(definition.references)
+    return trees
+
+
+def check_definitions(text: str, expression: Expression, name: str | None) -> None:
+    """Raises ExpressionError for each `@name` that is unknown or leads to a cycle."""
+    problems = []
+    for reference, start, length in find_references(expression.catalog.compiled, text):
+        words = wording(reference, expression.definitions, name)
+        if words is not None:
+            line = text.count("\n", 0, start) + 1
+            column = start - (text.rfind("\n", 0, start) + 1) + 1
+            problems.append(ExpressionProblem(words[0], line, column, length, *words[1:]))
+    if problems:
+        raise ExpressionError(text, problems)
+
+
+def wording(
+    reference: str, definitions: Mapping[str, Expression], name: str | None
+) -> tuple[str, str, str | None] | None:
+    """Code, message and suggestion of what is wrong with a reference, or None."""
+    if reference not in definitions and reference != name:
+        suggestion = did_you_mean(reference, definitions, "@")
+        return "unknown_definition", f"unknown definition `@{reference}`", suggestion
+    cycle = find_cycle(reference, definitions, [] if name is None else [name])
+    if cycle is None:
+        return None
+    path = " -> ".join(f"@{step}" for step in cycle)
+    return "definition_cycle", f"this definition leads back to itself: {path}", None
+
+
+def find_cycle(
+    start: str, definitions: Mapping[str, Expression], before: list[str]
+) -> list[str] | None:
+    """The first cycle on a way from `start`, as the names along it; depth first, no recursion."""
+    path = list(before)
+    done: set[str] = set()
+    waiting: list[tuple[str, int]] = [(start, len(path))]
+    while waiting:
+        name, depth = waiting.pop()
+        done.update(path[depth:])
+        del path[depth:]
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done or name not in definitions:
+            continue
+        path.append(name)
+        waiting.extend((below, len(path)) for below in sorted(definitions[name].references))
+    return None

@@ -1,0 +1,123 @@
+"""The plain evaluator: short, obvious, three-valued (true, false, undefined as None).
+
+It is the judge of the compiled matcher, so it shares nothing with it but the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from targeting.catalog import UTC_OFFSET, AttributeType, Catalog
+from targeting.operators import TESTS, is_during, read_time_operands
+from targeting.tree import And, Constant, Node, Not, Operand, Or, Predicate, Reference, Xor
+from targeting.visits import TypedVisit, read_ip
+
+Truth = bool | None
+TIMES = (AttributeType.TIMESTAMP, AttributeType.TIMESTAMP_LOCAL)
+
+
+class UnresolvedNameError(LookupError):
+    """The expression uses a definition or list that the caller did not provide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a tree is evaluated against. `trees` are the definitions' roots; their truths are
+    kept, so that each is evaluated once."""
+
+    catalog: Catalog
+    visit: TypedVisit
+    trees: Mapping[str, Node]
+    lists: Mapping[str, Sequence[Operand]]
+    known: dict[str, Truth] = field(default_factory=dict)
+
+
+def negate(truth: Truth) -> Truth:
+    return None if truth is None else not truth
+
+
+def conjoin(truths: Iterable[Truth]) -> Truth:
+    seen = set(truths)
+    return False if False in seen else None if None in seen else True
+
+
+def disjoin(truths: Iterable[Truth]) -> Truth:
+    return negate(conjoin(negate(truth) for truth in truths))
+
+
+def parity(truths: Sequence[Truth]) -> Truth:
+    return None if None in truths else truths.count(True) % 2 == 1
+
+
+def evaluate(node: Node, context: Context) -> Truth:
+    if isinstance(node, Predicate):
+        return test(node, context)
+    if isinstance(node, Not):
+        return negate(evaluate(node.child, context))
+    if isinstance(node, Constant):
+        return node.value
+    if isinstance(node, Reference):
+        return look_up(node.name, context)
+    return combine(node, [evaluate(child, context) for child in node.children])
+
+
+def combine(node: Node, truths: Sequence[Truth]) -> Truth:
+    """The truth of a group from those of its children."""
+    if isinstance(node, And):
+        return conjoin(truths)
+    if isinstance(node, Or):
+        return disjoin(truths)
+    odd = parity(truths)
+    if isinstance(node, Xor) or len(truths) % 2 == 1:
+        return odd
+    return negate(odd)
+
+
+def look_up(name: str, context: Context) -> Truth:
+    if name not in context.known:
+        if name not in context.trees:
+            raise UnresolvedNameError(f"definition @{name} is not known here")
+        context.known[name] = evaluate(context.trees[name], context)
+    return context.known[name]
+
+
+def test(node: Predicate, context: Context) -> Truth:
+    """One predicate: undefined exactly when its value is missing."""
+    is_known = node.attribute in context.visit.values
+    if node.operator in ("is present", "is missing"):
+        return (is_known == (node.operator == "is present")) != node.negated
+    if not is_known:
+        return None
+    operands = operands_of(node, context)
+    if node.operator == "during":
+        answer = test_during(node, str(operands[0]), context)
+    else:
+        value = context.visit.values[node.attribute]
+        answer = TESTS[node.operator](len(value) if node.counted else value, operands)  # type: ignore[arg-type]
+    return negate(answer) if node.negated else answer
+
+
+def test_during(node: Predicate, schedule: str, context: Context) -> Truth:
+    ms = context.visit.values[node.attribute]
+    offset = context.visit.values.get(UTC_OFFSET)
+    if context.catalog[node.attribute].type is AttributeType.TIMESTAMP:
+        offset = 0
+    if offset is None:
+        return None
+    return is_during(ms, schedule, offset)  # type: ignore[arg-type]
+
+
+def operands_of(node: Predicate, context: Context) -> tuple[Operand, ...]:
+    """The operands in the attribute's type, a managed list's values in place of its name."""
+    operands = node.operands
+    if node.list_name is not None:
+        if node.list_name not in context.lists:
+            raise UnresolvedNameError(f"list ${node.list_name} is not known here")
+        operands = tuple(context.lists[node.list_name])
+    kind = context.catalog[node.attribute].type
+    if kind in TIMES and node.operator != "during":
+        return read_time_operands(operands)
+    if kind is AttributeType.IP and node.operator in ("=", "!="):
+        return tuple(read_ip(text) for text in operands)
+    return operands

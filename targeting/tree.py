@@ -1,0 +1,118 @@
+"""The tree of an expression as people wrote it: frozen nodes, without any behaviour.
+
+Built only from the parser's arena, so a node's operands always fit its attribute's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Operand = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A comment, or a disabled condition: kept and printed back, never evaluated."""
+
+    text: str
+    disabled: bool = False
+
+
+Notes = tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    children: tuple[Node, ...]
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    children: tuple[Node, ...]
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Xor:
+    """True when an odd number of children is; left to right."""
+
+    children: tuple[Node, ...]
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Xnor:
+    """`a xnor b xnor c` is `(a xnor b) xnor c`."""
+
+    children: tuple[Node, ...]
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Node
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: bool
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`@name`: an expression kept once and used by many."""
+
+    name: str
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """`attribute [not] operator operands`.
+
+    `counted`: the test is of `count(attribute)`. `list_name`: the operands are those of the
+    managed list `$list_name`, and `operands` is empty. Times, addresses and hosts stay texts as
+    written; a circle is (latitude, longitude, km), a polygon latitude and longitude in turn.
+    """
+
+    attribute: str
+    operator: str
+    operands: tuple[Operand, ...] = ()
+    negated: bool = False
+    counted: bool = False
+    list_name: str | None = None
+    notes: Notes = ()
+
+
+Group = And | Or | Xor | Xnor
+Node = Group | Not | Constant | Reference | Predicate
+
+CONSTRUCTORS = {
+    "and": And,
+    "or": Or,
+    "xor": Xor,
+    "xnor": Xnor,
+    "not": Not,
+    "constant": Constant,
+    "reference": Reference,
+    "predicate": Predicate,
+    "note": Note,
+}
+CONNECTIVES: dict[type[Group], str] = {And: "and", Or: "or", Xor: "xor", Xnor: "xnor"}
+
+
+def children_of(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, And | Or | Xor | Xnor):
+        return node.children
+    return (node.child,) if isinstance(node, Not) else ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, parents first, left to right."""
+    yield node
+    for child in children_of(node):
+        yield from walk(child)
