@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import shlex
 import signal
 import sys
 import time
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from exchange.launcher.java import JavaMissingError
 from exchange.launcher.postgres import PostgresError
-from exchange.launcher.prepare import WELCOME_FILE
 from exchange.launcher.state import AlreadyRunningError, RunRecord
 from exchange.launcher.supervisor import (
     CHECKOUT,
@@ -25,6 +23,7 @@ from exchange.launcher.supervisor import (
     Supervisor,
 )
 from exchange.launcher.valkey import ValkeyError, find_free_port
+from exchange.launcher.welcome import Welcome
 
 Command = Callable[[Path, argparse.Namespace], int]
 
@@ -51,7 +50,7 @@ def run(var: Path, arguments: argparse.Namespace) -> int:
     try:
         with Supervisor.running(_order(var, arguments.port, arguments)) as supervisor:
             supervisor.say("ready")
-            print(welcome(var, arguments.port), flush=True)
+            print(Welcome.read(var).text(port=arguments.port, var=var), flush=True)
             supervisor.watch()
     except StopRequested:
         print("\nended; everything that was started is gone", flush=True)
@@ -63,11 +62,11 @@ def check(var: Path, arguments: argparse.Namespace) -> int:
     if live := RunRecord(var).read_live():
         if not live.is_ready:
             raise LauncherError("Treeline is just starting; try again when it is ready")
-        return ask(var, live.port)
+        return ask(var)
     port = arguments.port or find_free_port()
     try:
         with Supervisor.running(_order(var, port, arguments)):
-            return ask(var, port)
+            return ask(var)
     except StopRequested:
         return 130
 
@@ -86,9 +85,12 @@ def stop(var: Path, _arguments: argparse.Namespace, *, seconds: float = 60) -> i
     return int(live.launcher.is_alive())
 
 
-def ask(var: Path, port: int) -> int:
+def ask(var: Path) -> int:
     """Sends the request of the pasteable line and prints the answer."""
-    request = _request_of(_read_welcome(var)["curl"], port)
+    welcome = Welcome.read(var)
+    if not welcome.curl:
+        raise LauncherError("there is no demo to ask; load it with manage.py load_demo")
+    request = welcome.request()
     print(f"{request.get_method()} {request.full_url}", file=sys.stderr)
     try:
         with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310  (our own server)
@@ -97,38 +99,6 @@ def ask(var: Path, port: int) -> int:
         raise LauncherError(f"{problem}: {problem.read().decode(errors='replace')}") from None
     print(json.dumps(answer, indent=2))
     return 0
-
-
-def _request_of(curl: str, port: int) -> urllib.request.Request:
-    """The request that pasting the line would send; parsed, so that a wrong line is found out."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    parser.add_argument("url")
-    parser.add_argument("-H", "--header", action="append", default=[])
-    parser.add_argument("-d", "--data", "--data-raw", "--json")
-    parser.add_argument("-s", "--silent", "-sS", action="store_true")
-    parser.add_argument("-X", "--request")
-    options = parser.parse_args(shlex.split(curl.replace("\\\n", " "))[1:])
-    headers = dict(header.split(": ", 1) for header in options.header)
-    path = options.url.partition("//")[2].partition("/")[2]
-    return urllib.request.Request(
-        f"http://{HOST}:{port}/{path}", data=options.data.encode(), headers=headers
-    )
-
-
-def welcome(var: Path, port: int) -> str:
-    words = _read_welcome(var)
-    lines = ["", f"  Treeline runs on  http://{HOST}:{port}/"]
-    if words["logins"]:
-        names = ", ".join(words["logins"])
-        lines += [f"  demo logins       {names}", "  their password    treeline-demo"]
-    if words["curl"]:
-        lines += ["", "  Ask which campaigns are eligible for a visit:", "", words["curl"]]
-    return "\n".join([*lines, "", "  Ctrl-C ends everything; logs are in " + str(var / "log"), ""])
-
-
-def _read_welcome(var: Path) -> dict[str, str]:
-    words: dict[str, str] = json.loads((var / "run" / WELCOME_FILE).read_text())
-    return words
 
 
 def _order(var: Path, port: int, arguments: argparse.Namespace) -> RunOrder:

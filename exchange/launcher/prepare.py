@@ -8,11 +8,12 @@ import io
 import json
 import os
 import time
+from dataclasses import asdict
 
 import django
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
-WELCOME_FILE = "welcome.json"
+from exchange.launcher.welcome import WELCOME_FILE, Welcome
 
 
 def main() -> None:
@@ -61,17 +62,27 @@ def write_welcome(port: int) -> None:
     """What the launcher shows at the end: demo logins and a line to paste. Holds an API key."""
     from django.conf import settings
 
-    from exchange.accounts.models import User
-
-    curl = io.StringIO()
-    logins: list[str] = []
-    if settings.DEMO_LOGINS:
-        call_command("load_demo", print_curl=True, port=port, stdout=curl)
-        demo = User.objects.filter(is_demo=True, is_active=True).order_by("pk")
-        logins = list(demo.values_list("username", flat=True))
+    welcome = Welcome(_demo_logins(), _demo_curl(port)) if settings.DEMO_LOGINS else Welcome({}, "")
     file = settings.VAR_DIR / "run" / WELCOME_FILE
     file.touch(mode=0o600)
-    file.write_text(json.dumps({"logins": logins, "curl": curl.getvalue().strip()}))
+    file.write_text(json.dumps(asdict(welcome)))
+
+
+def _demo_logins() -> dict[str, str]:
+    from exchange.accounts.models import User
+
+    users = User.objects.filter(is_demo=True, is_active=True).order_by("pk")
+    return {user.username: user.get_role_display() for user in users}
+
+
+def _demo_curl(port: int) -> str:
+    """Empty if nothing can be asked: somebody may have ended every campaign of the demo."""
+    line = io.StringIO()
+    try:
+        call_command("load_demo", print_curl=True, port=port, stdout=line)
+    except CommandError as problem:
+        print(f"  no example request: {problem}", flush=True)
+    return line.getvalue().strip()
 
 
 class _step:  # noqa: N801  (reads as a verb: with _step("..."))
