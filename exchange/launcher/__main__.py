@@ -47,8 +47,9 @@ def main() -> int:
 
 
 def run(var: Path, arguments: argparse.Namespace) -> int:
+    order = _order(var, arguments.port, arguments, "--first-report")
     try:
-        with Supervisor.running(_order(var, arguments.port, arguments)) as supervisor:
+        with Supervisor.running(order) as supervisor:
             supervisor.say("ready")
             print(Welcome.read(var).text(port=arguments.port, var=var), flush=True)
             supervisor.watch()
@@ -101,9 +102,9 @@ def ask(var: Path) -> int:
     return 0
 
 
-def _order(var: Path, port: int, arguments: argparse.Namespace) -> RunOrder:
+def _order(var: Path, port: int, arguments: argparse.Namespace, *more: str) -> RunOrder:
     sizes = (f"--campaigns={arguments.campaigns}", f"--visits={arguments.visits}")
-    return RunOrder(var, port, sizes)
+    return RunOrder(var, port, (*sizes, *more))
 
 
 def _read_arguments() -> argparse.Namespace:

@@ -23,7 +23,8 @@ def main() -> None:
     migrate()
     load_demo(arguments)
     build_first_snapshot()
-    request_first_report()
+    if arguments.first_report:
+        request_first_report()
     write_welcome(arguments.port)
 
 
@@ -103,6 +104,7 @@ class _step:  # noqa: N801  (reads as a verb: with _step("..."))
 def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--first-report", action="store_true")
     parser.add_argument("--campaigns", type=int, default=3000)
     parser.add_argument("--visits", type=int, default=20000)
     return parser.parse_args()

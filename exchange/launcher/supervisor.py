@@ -49,11 +49,11 @@ class StopRequested(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What to run: where its files are, on which port, and how large a demo."""
+    """What to run: where its files are, on which port, and with which options of `prepare`."""
 
     var: Path
     port: int
-    demo_options: tuple[str, ...] = ()
+    prepare_options: tuple[str, ...] = ()
 
 
 class Supervisor:
@@ -165,7 +165,7 @@ class Supervisor:
         """In a process of its own: Django is slow to load, and this process only watches."""
         arguments = ["-m", "exchange.launcher.prepare", "--port", str(self.order.port)]
         program = self._program(
-            "prepare", "python", *arguments, *self.order.demo_options, shows_output=True
+            "prepare", "python", *arguments, *self.order.prepare_options, shows_output=True
         )
         child = start(program)
         self.children.append(child)

@@ -42,4 +42,5 @@ class Welcome:
         parser.add_argument("-d", dest="body")
         options = parser.parse_args(shlex.split(self.curl)[1:])
         headers = dict(header.split(": ", 1) for header in options.headers)
-        return urllib.request.Request(options.url, data=options.body.encode(), headers=headers)
+        body = options.body.encode()
+        return urllib.request.Request(options.url, data=body, headers=headers)  # noqa: S310
