@@ -81,7 +81,7 @@ class Catalog:
     """Immutable; attributes keep their order, which gives them their numbers in compiled code."""
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        self._attributes = {}
+        self._attributes: dict[str, Attribute] = {}
         for attribute in attributes:
             if attribute.name in self._attributes:
                 raise CatalogError(f"{attribute.name} is in the catalogue twice")

@@ -23,6 +23,7 @@ from targeting.tree import (
     CONNECTIVES,
     And,
     Constant,
+    Group,
     Node,
     Not,
     Note,
@@ -36,7 +37,7 @@ from targeting.tree import (
 )
 
 Document = dict[str, Any]
-GROUPS = {"and": And, "or": Or, "xor": Xor, "xnor": Xnor}
+GROUPS: dict[str, type[Group]] = {"and": And, "or": Or, "xor": Xor, "xnor": Xnor}
 MAX_LEVELS = 200
 MARK_NAME = re.compile(r"\w+([.-]\w+)*", re.ASCII)  # of definitions and lists
 
