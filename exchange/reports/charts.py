@@ -12,10 +12,10 @@ from math import ceil, floor, log10
 from exchange.reports.queries import DayTally
 
 HEIGHT = 260
-TOP, RIGHT, BOTTOM, LEFT = 12, 8, 28, 48
+TOP, RIGHT, BOTTOM, LEFT = 12, 16, 28, 48
 LABEL_WIDTH = 52
 BAR_SHARE = 0.72
-Y_STEPS = 4
+Y_STEPS = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class DaysForm(forms.Form):
         chosen = super().clean() or self.cleaned_data
         first, last = chosen.get("first_day"), chosen.get("last_day")
         if first and last and last < first:
-            self.add_error("last_day", "This is before the first day.")
+            self.add_error("last_day", "The last day is before the first.")
         return chosen
 
 

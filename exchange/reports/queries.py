@@ -17,7 +17,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from exchange.market.models import Booking, Campaign, Party
 from exchange.reports.models import DailyVisits, EligibleVisits
 
-TOP_CAMPAIGNS = 50
+TOP_CAMPAIGNS = 25
 DEFAULT_DAYS = 14
 SORT_FIELDS = {
     "eligible": "total",

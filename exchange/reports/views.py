@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -68,8 +69,8 @@ def start_run(request: HttpRequest) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, "The report is on its way. This page shows how far it is.")
-    return redirect("report-eligible-visits")
+        messages.success(request, "The report is on its way. The list of runs shows how far it is.")
+    return redirect(f"{reverse('report-eligible-visits')}#runs")
 
 
 @require_safe
