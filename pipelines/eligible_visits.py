@@ -98,10 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return EXIT_UNABLE
     try:
-        index = load_index(spark, job)
-        store = DayStore(spark, job.out)
-        for day in job.days():
-            done = run_day(spark, job, index, store, day)
+        for done in run_days(spark, job):
             print(json.dumps(asdict(done)), flush=True)
     finally:
         spark.stop()
@@ -135,6 +132,13 @@ def end_with_stdin() -> None:
     os._exit(EXIT_ORPHANED)
 
 
+def run_days(spark: SparkSession, job: Job) -> Iterator[DayDone]:
+    index = load_index(spark, job)
+    store = DayStore(spark, job.out)
+    for day in job.days():
+        yield run_day(spark, job, index, store, day)
+
+
 def load_index(spark: SparkSession, job: Job) -> Index:
     path = job.snapshot / INDEX_FILE
     shipped = not is_local(job.master)
@@ -145,7 +149,7 @@ def load_index(spark: SparkSession, job: Job) -> Index:
     return Index(
         snapshot_id=job.snapshot.name,
         source=source,
-        schema=visit_schema(snapshot.attributes),
+        schema=visit_schema({name: kind for name, kind, *_ in snapshot.catalog_rows}),
         bookings=load_bookings(spark, job.snapshot),
     )
 

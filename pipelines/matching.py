@@ -55,12 +55,11 @@ class CountMatches:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         snapshot = self.source.open()
-        ids = np.zeros(0, np.int64)
+        totals = np.zeros(len(snapshot), np.int64)
         for batch in batches:
-            _, found = snapshot.match_batch(pa.RecordBatch.from_struct_array(batch.column(0)))
-            ids = np.concatenate([ids, found])
-        bookings, counts = np.unique(ids, return_counts=True)
+            totals += snapshot.count_batch(pa.RecordBatch.from_struct_array(batch.column(0)))
+        matched = np.flatnonzero(totals)
         yield pa.RecordBatch.from_arrays(
-            [pa.array(bookings, pa.int64()), pa.array(counts, pa.int64())],
+            [pa.array(snapshot.ids[matched]), pa.array(totals[matched])],
             names=["booking_id", "eligible_visits"],
         )

@@ -7,6 +7,7 @@ the text '18' is not the number 18.
 from collections.abc import Mapping
 from datetime import date
 from functools import reduce
+from operator import add
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -48,19 +49,20 @@ COLUMN_TYPES: Mapping[str, DataType] = {
 VISIT_ID = StructField("visit_id", StringType())
 TIME = StructField("time", TimestampType())
 PUBLISHER = StructField("publisher.id", StringType())
+NEEDED = (VISIT_ID, TIME, PUBLISHER)
+LOCAL_TIME = StructField("local_time", TimestampType())
 WRONG_TYPES = "wrong_types"
 
 
 def visit_schema(attributes: Mapping[str, str]) -> StructType:
     """The log's columns: `visit_id`, the time, the publisher, then the catalogue's attributes."""
-    own = [VISIT_ID, TIME, PUBLISHER]
-    names = {field.name for field in own}
+    names = {field.name for field in NEEDED}
     others = [
         StructField(name, COLUMN_TYPES[kind])
         for name, kind in attributes.items()
         if name not in names
     ]
-    return StructType(own + others)
+    return StructType([*NEEDED, *others])
 
 
 def read_day(spark: SparkSession, root: str, day: date, schema: StructType) -> DataFrame | None:
@@ -88,20 +90,27 @@ def conform(rows: DataFrame, schema: StructType) -> DataFrame:
     Columns that the rows lack are left out: an absent column is a missing attribute, and narrower
     batches are quicker. Only the columns that every step needs are made up.
     """
-    found = {field.name: field.dataType for field in rows.schema}
-    kept: list[Column] = []
-    spoilt: list[Column] = []
-    for field in schema:
-        actual = found.get(field.name)
-        if actual is not None and holds(field.dataType, actual):
-            kept.append(column(field.name).cast(field.dataType).alias(field.name))
-            continue
-        if actual is not None:
-            spoilt.append(column(field.name).isNotNull().cast("int"))
-        if field in (VISIT_ID, TIME, PUBLISHER):
-            kept.append(sf.lit(None).cast(field.dataType).alias(field.name))
-    wrong = reduce(lambda a, b: a + b, spoilt, sf.lit(0))
-    return rows.select(*kept, wrong.alias(WRONG_TYPES))
+    found = {field.name: field.dataType for field in rows.schema if field.name != LOCAL_TIME.name}
+    kept = [keep(field) for field in schema if has(found, field)]
+    wrong = [field for field in schema if field.name in found and not has(found, field)]
+    made_up = [
+        sf.lit(None).cast(field.dataType).alias(field.name)
+        for field in NEEDED
+        if not has(found, field)
+    ]
+    spoilt = reduce(add, [column(field.name).isNotNull().cast("int") for field in wrong], sf.lit(0))
+    ours = rows.select(*made_up, *kept, spoilt.alias(WRONG_TYPES))
+    # As in serving: the visitor's own clock shows the same instant, the index shifts it.
+    return ours.withColumn(LOCAL_TIME.name, column("time")) if LOCAL_TIME in schema else ours
+
+
+def has(found: Mapping[str, DataType], field: StructField) -> bool:
+    return field.name in found and holds(field.dataType, found[field.name])
+
+
+def keep(field: StructField) -> Column:
+    kept: Column = column(field.name).cast(field.dataType).alias(field.name)
+    return kept
 
 
 def holds(promised: DataType, actual: DataType) -> bool:
