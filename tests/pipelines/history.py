@@ -1,0 +1,138 @@
+"""Small histories for the job: a visit log, and a snapshot folder as the exchange writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from exchange.serving.bookings import BookingRow, write_bookings
+from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, content_id
+from matcher_ext import ATree
+from pipelines.eligible_visits import Job
+from targeting import Catalog
+
+DAY, NEXT_DAY = date(2026, 11, 1), date(2026, 11, 2)
+TYPES = {
+    "time": "timestamp",
+    "local_time": "timestamp local",
+    "publisher.id": "string",
+    "geo.country": "string",
+    "geo.utc_offset": "integer",
+    "geo.location": "geo",
+    "user.age": "integer",
+    "user.segments": "string set",
+    "imp.floor": "float",
+    "user.consent": "boolean",
+}
+LOG_SCHEMA = pa.schema(
+    {
+        "visit_id": pa.string(),
+        "time": pa.timestamp("ms", "UTC"),
+        "publisher.id": pa.string(),
+        "geo.country": pa.string(),
+        "geo.utc_offset": pa.int64(),
+        "geo.location": pa.struct({"lat": pa.float64(), "lon": pa.float64()}),
+        "user.age": pa.int64(),
+        "user.segments": pa.list_(pa.string()),
+        "imp.floor": pa.float64(),
+        "user.consent": pa.bool_(),
+    }
+)
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
+ORDINARY_VISIT: Mapping[str, object] = {
+    "time": NOON,
+    "publisher.id": "daily-herald",
+    "geo.country": "USA",
+    "user.age": 30,
+    "user.segments": ["cars"],
+}
+
+
+def visit(visit_id: str | None, overrides: Mapping[str, object] | None = None) -> dict[str, object]:
+    """An ordinary visit, except for what the test is about."""
+    return {"visit_id": visit_id, **ORDINARY_VISIT, **(overrides or {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A booking of the index."""
+
+    booking_id: int
+    campaign_id: int
+    publisher: str
+    text: str
+
+
+USA_AT_HERALD = Entry(
+    1, 10, "daily-herald", "publisher.id = 'daily-herald' and geo.country = 'USA'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A folder with a visit log, snapshots and reports."""
+
+    root: Path
+
+    def log(
+        self,
+        day: date,
+        visits: Sequence[Mapping[str, object]],
+        *,
+        schema: pa.Schema = LOG_SCHEMA,
+        part: int = 0,
+    ) -> None:
+        folder = self.root / "visits" / f"dt={day}"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = pa.Table.from_pylist([dict(row) for row in visits], schema)
+        pa.parquet.write_table(rows, folder / f"part-{part:05}.parquet")
+
+    def snapshot(
+        self, entries: Sequence[Entry] = (USA_AT_HERALD,), types: Mapping[str, str] = TYPES
+    ) -> Path:
+        index = ATree(Catalog.of(**types))
+        for entry in entries:
+            index.insert(entry.booking_id, entry.text)
+        staged = self.root / "staged"
+        staged.mkdir()
+        index.freeze().save(staged / INDEX_FILE)
+        write_bookings(staged / BOOKINGS_FILE, [booking_row(entry) for entry in entries])
+        return staged.rename(self.root / content_id(staged))
+
+    def job(self, snapshot: Path, first_day: date = DAY, last_day: date | None = None) -> Job:
+        return Job(
+            visits=str(self.root / "visits"),
+            snapshot=snapshot,
+            first_day=first_day,
+            last_day=last_day or first_day,
+            out=str(self.root / "reports"),
+            master="local[2]",
+            end_with_stdin=False,
+        )
+
+    def eligible(self, day: date = DAY) -> dict[tuple[int, str], int]:
+        rows = self.table("eligible_visits", day)
+        return {(row["campaign_id"], row["publisher"]): row["eligible_visits"] for row in rows}
+
+    def table(self, name: str, day: date = DAY) -> list[dict[str, object]]:
+        folder = self.root / "reports" / name / f"dt={day}"
+        rows: list[dict[str, object]] = pa.parquet.read_table(folder, partitioning=None).to_pylist()
+        return rows
+
+
+def booking_row(entry: Entry) -> BookingRow:
+    return BookingRow(
+        booking_id=entry.booking_id,
+        campaign_id=entry.campaign_id,
+        campaign=f"Campaign {entry.campaign_id}",
+        advertiser="Solberg Soda",
+        publisher=entry.publisher,
+        path=(entry.publisher,),
+        net_cpm=Decimal(1),
+    )
