@@ -103,8 +103,9 @@ def quoted(text: str) -> str:
 
 
 def shown(word: str) -> str:
-    """The word as a message shows it: never long enough to drown the message."""
-    return f"`{word}`" if len(word) <= 40 else f"`{word[:37]}...`"
+    """The word as a message shows it: printable, never long enough to drown the message."""
+    printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in word[:41])
+    return f"`{printable}`" if len(printable) <= 40 else f"`{printable[:37]}...`"
 
 
 def unknown_attribute(found: Found) -> Words:

@@ -227,18 +227,26 @@ cdef void claim_same_line(Cursor* cursor, uint32_t node) noexcept nogil:
 
 
 cdef uint32_t parse_not(Cursor* cursor) noexcept nogil:
+    """Notes between the `not` and its operand are those of the `not`."""
     cdef uint32_t start = cursor.token.start
-    cdef uint32_t child, node
+    cdef uint32_t first, end, node
     cdef vector[uint32_t] children
     cursor.level += 1
     if cursor.level > MAX_LEVELS:
         stop_too_deep(cursor, start, cursor.token.end)
         return add_node(cursor, NODE_INVALID, 0, 0, start)
     advance(cursor)
-    child = parse_unit(cursor)
-    children.push_back(child)
+    first = cursor.notes_claimed
+    end = <uint32_t>cursor.tree.notes.size()
+    cursor.notes_claimed = end
+    if at_keyword(cursor, KEY_NOT):
+        children.push_back(parse_not(cursor))
+    else:
+        children.push_back(parse_primary(cursor))
     cursor.level -= 1
-    return join(cursor, NODE_NOT, &children, start)
+    node = join(cursor, NODE_NOT, &children, start)
+    claim_notes(cursor, first, end, node)
+    return node
 
 
 cdef uint32_t parse_primary(Cursor* cursor) noexcept nogil:
