@@ -1,0 +1,254 @@
+"""Saving: who may, what is checked, and when a new snapshot is asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from exchange.accounts.models import User
+from exchange.celery import app
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.services import (
+    check_expression,
+    save_booking,
+    save_campaign,
+    save_edge,
+    save_party,
+)
+from targeting import ExpressionError
+
+
+@pytest.fixture
+def edge(herald: Party, northgate: Party) -> Edge:
+    return Edge.objects.create(seller=herald, buyer=northgate)
+
+
+@pytest.fixture
+def booking(campaign: Campaign, herald: Party) -> Booking:
+    return Booking.objects.create(campaign=campaign, publisher=herald)
+
+
+@pytest.fixture
+def saves(
+    herald: Party, edge: Edge, campaign: Campaign, booking: Booking
+) -> dict[str, Callable[[User], object]]:
+    return {
+        "party": lambda by: save_party(party=herald, by=by),
+        "edge": lambda by: save_edge(edge=edge, by=by),
+        "campaign": lambda by: save_campaign(campaign=campaign, by=by),
+        "booking": lambda by: save_booking(booking=booking, by=by),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("alice", {"campaign", "booking"}),
+        ("bob", {"party", "edge"}),
+        ("carol", set()),
+        ("dave", set()),
+        ("erin", {"party", "edge", "campaign", "booking"}),
+    ],
+)
+def test_each_person_saves_what_their_role_allows(
+    name: str,
+    allowed: set[str],
+    saves: dict[str, Callable[[User], object]],
+    request: pytest.FixtureRequest,
+) -> None:
+    by = request.getfixturevalue(name)
+    for kind, save in saves.items():
+        if kind in allowed:
+            save(by)
+        else:
+            with pytest.raises(PermissionDenied):
+                save(by)
+
+
+def test_a_refused_save_changes_nothing(dave: User, campaign: Campaign) -> None:
+    campaign.name = "Taken over"
+    with pytest.raises(PermissionDenied):
+        save_campaign(campaign=campaign, by=dave)
+    assert Campaign.objects.get(pk=campaign.pk).name == "Summer"
+
+
+def test_bob_founds_a_party_and_sells_to_it(bob: User, herald: Party) -> None:
+    gate = Party(
+        kind="intermediary",
+        name="Westgate",
+        seller_id="westgate",
+        organisation=herald.organisation,
+    )
+    save_party(party=gate, by=bob)
+    edge = Edge(seller=herald, buyer=gate, expression="not (site.cat one of ('IAB13'))")
+    assert save_edge(edge=edge, by=bob).pk
+    assert Edge.objects.get().expression == "not (site.cat one of ('IAB13'))"
+
+
+def test_alice_books_a_campaign(alice: User, soda: Party, herald: Party) -> None:
+    text = "geo.country in ('USA', 'CAN')\n  and device.type = 'ctv'  # living room"
+    campaign = save_campaign(
+        campaign=Campaign(advertiser=soda, name="Winter", expression=text), by=alice
+    )
+    save_booking(booking=Booking(campaign=campaign, publisher=herald), by=alice)
+    assert Booking.objects.get().campaign.expression == text
+
+
+def test_checks_of_the_model_come_before_the_database(alice: User, herald: Party) -> None:
+    campaign = Campaign(advertiser=herald, name="", expression="true")
+    with pytest.raises(ValidationError) as caught:
+        save_campaign(campaign=campaign, by=alice)
+    assert set(caught.value.message_dict) == {"advertiser", "name"}
+
+
+def test_a_wrong_expression_is_refused_with_its_position(alice: User, campaign: Campaign) -> None:
+    campaign.expression = "device.type = 'ctv'\nand geo.contry = 'USA'"
+    with pytest.raises(ExpressionError) as caught:
+        save_campaign(campaign=campaign, by=alice)
+    (error,) = caught.value.errors
+    assert (error.line, error.column, error.length) == (2, 5, len("geo.contry"))
+    assert "geo.country" in str(error.suggestion)
+    assert Campaign.objects.get(pk=campaign.pk).expression == "geo.country = 'USA'"
+
+
+def test_a_wrong_expression_of_an_edge_is_refused(bob: User, edge: Edge) -> None:
+    edge.expression = "device.type ="
+    with pytest.raises(ExpressionError):
+        save_edge(edge=edge, by=bob)
+    assert Edge.objects.get(pk=edge.pk).expression == "true"
+
+
+@pytest.mark.django_db
+def test_an_empty_expression_is_not_for_everyone() -> None:
+    with pytest.raises(ExpressionError):
+        check_expression(text="  ")
+    assert check_expression(text="true").text == "true"
+
+
+@pytest.mark.django_db
+def test_a_value_outside_a_closed_domain_is_refused() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        check_expression(text="device.type = 'telephone'")
+    assert caught.value.errors[0].column == len("device.type = ") + 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text",
+    [
+        "local_time during 'Mon-Fri 08:00-18:00'",
+        "time >= '2026-11-16T00:00:00Z'",
+        "geo.location within 5 km of (48.85, 2.35)",
+        "device.ip in network ('10.0.0.0/8')",
+        "regs.gdpr and user.consent and user.tcf_purposes all of (1, 3, 4)",
+        "site.domain under ('example.com') or app.bundle like 'com.example.*'",
+        "imp.sizes one of ('300x250') and imp.floor < 2.5 and count(imp.deals) = 0",
+    ],
+)
+def test_the_seeded_catalogue_takes_what_people_ask_for(text: str) -> None:
+    assert check_expression(text=text).attributes
+
+
+def count_requests(capture: DjangoCaptureOnCommitCallbacks, save: Callable[[], object]) -> int:
+    with capture() as callbacks:
+        save()
+    return len(callbacks)
+
+
+def test_a_snapshot_is_asked_for_only_when_what_is_served_changes(
+    erin: User,
+    campaign: Campaign,
+    herald: Party,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    placed = Booking(campaign=campaign, publisher=herald)
+
+    def save(status: Campaign.Status) -> int:
+        campaign.status = status
+        return count_requests(
+            django_capture_on_commit_callbacks, lambda: save_campaign(campaign=campaign, by=erin)
+        )
+
+    def book(*, is_active: bool) -> int:
+        placed.is_active = is_active
+        return count_requests(
+            django_capture_on_commit_callbacks, lambda: save_booking(booking=placed, by=erin)
+        )
+
+    draft, live, paused = Campaign.Status.DRAFT, Campaign.Status.LIVE, Campaign.Status.PAUSED
+    assert [save(status) for status in (live, draft, draft, live, paused)] == [1, 1, 0, 1, 1]
+    assert book(is_active=True) == 0
+    save(live)
+    assert [book(is_active=False), book(is_active=True)] == [1, 1]
+
+
+def test_edges_ask_for_a_snapshot_unless_inactive_before_and_after(
+    bob: User, edge: Edge, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    def save(*, is_active: bool) -> int:
+        edge.is_active = is_active
+        return count_requests(
+            django_capture_on_commit_callbacks, lambda: save_edge(edge=edge, by=bob)
+        )
+
+    assert [save(is_active=active) for active in (True, False, False, True)] == [1, 1, 0, 1]
+
+
+def test_a_renamed_party_asks_for_a_snapshot_and_a_new_one_does_not(
+    bob: User, herald: Party, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    new = Party(
+        kind="publisher", name="Gazette", seller_id="gazette", organisation=herald.organisation
+    )
+    capture = django_capture_on_commit_callbacks
+    assert count_requests(capture, lambda: save_party(party=new, by=bob)) == 0
+    assert count_requests(capture, lambda: save_party(party=herald, by=bob)) == 1
+
+
+def test_the_request_reaches_the_broker_by_name(
+    bob: User, edge: Edge, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    app.control.purge()
+    with django_capture_on_commit_callbacks(execute=True):
+        save_edge(edge=edge, by=bob)
+    with app.connection_for_read() as connection:
+        message = connection.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
+        message.ack()
+    assert message.headers["task"] == "snapshots.request_build"
+
+
+DOWN = """
+import django
+django.setup()
+from exchange.market.services import request_build_on_commit
+request_build_on_commit()
+print("saved")
+"""
+
+
+@pytest.mark.django_db
+def test_a_change_is_saved_while_the_broker_is_down() -> None:
+    """In a process of its own, because this one keeps its connections to the broker that is up."""
+    environment = {
+        **os.environ,
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "DJANGO_SETTINGS_MODULE": "exchange.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", DOWN],
+        env=environment,
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "saved\n"
+    assert "Connection refused" in done.stderr
