@@ -158,8 +158,11 @@ def end_stale_server(data: Path) -> None:
         pid = 0
     process = ProcessId.of(pid) if pid > 0 else None
     if process and _stands_in(process, data):
-        process.send(signal.SIGINT)
-        end_processes(lambda: iter([process] if process.is_alive() else []), patience_seconds=20)
+        end_processes(
+            lambda: iter([process] if process.is_alive() else []),
+            patience_seconds=20,
+            polite=signal.SIGINT,
+        )
     pid_file.unlink(missing_ok=True)
 
 

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,7 +157,12 @@ def end_with_starter(number: signal.Signals) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, int(number))
 
 
-def end_processes(find: Callable[[], Iterator[ProcessId]], *, patience_seconds: float) -> int:
+def end_processes(
+    find: Callable[[], Iterator[ProcessId]],
+    *,
+    patience_seconds: float,
+    polite: signal.Signals = signal.SIGTERM,
+) -> int:
     """Ends what `find` finds, asking anew until nothing is left: a dying process may still start
     others.
     """
@@ -167,7 +172,7 @@ def end_processes(find: Callable[[], Iterator[ProcessId]], *, patience_seconds: 
         force = time.monotonic() > give_up
         for process in left:
             if force or process not in seen:
-                process.send(signal.SIGKILL if force else signal.SIGTERM)
+                process.send(signal.SIGKILL if force else polite)
             seen.add(process)
         time.sleep(0.05)
     return len(seen)
@@ -177,12 +182,10 @@ def session_members(session: int) -> Iterator[ProcessId]:
     return (process for process, stat in _all_processes() if int(stat[3]) == session)
 
 
-def marked_processes(mark: str) -> Iterator[ProcessId]:
-    """Every process that carries the mark of a run, whatever sessions it made itself; never
-    ourselves.
-    """
-    for process, _ in _all_processes():
-        if process.pid != os.getpid() and has_mark(process, mark):
+def marked_processes(mark: str, *, outside: Collection[int] = ()) -> Iterator[ProcessId]:
+    """Every process that carries the mark of a run, but those of some sessions; never ourselves."""
+    for process, stat in _all_processes():
+        if process.pid != os.getpid() and int(stat[3]) not in outside and has_mark(process, mark):
             yield process
 
 

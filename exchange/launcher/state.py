@@ -8,8 +8,9 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +31,8 @@ class RunState:
     port: int
     run_folder: str
     is_ready: bool = False
-    processes: tuple[ProcessId, ...] = ()
+    servers: tuple[ProcessId, ...] = ()
+    programs: tuple[ProcessId, ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)
@@ -39,8 +41,9 @@ class RunState:
     def from_json(cls, text: str) -> Self:
         fields = json.loads(text)
         launcher = ProcessId(**fields.pop("launcher"))
-        processes = tuple(ProcessId(**process) for process in fields.pop("processes"))
-        return cls(launcher=launcher, processes=processes, **fields)
+        servers = tuple(ProcessId(**server) for server in fields.pop("servers"))
+        programs = tuple(ProcessId(**program) for program in fields.pop("programs"))
+        return cls(launcher=launcher, servers=servers, programs=programs, **fields)
 
 
 class RunRecord:
@@ -89,16 +92,20 @@ class RunRecord:
 
 def clean_up_after(state: RunState) -> int:
     """Ends what is left of a dead run and removes its folder; returns how many it ended."""
-    without_processes = replace(state, processes=())
-    ended = end_processes(lambda: _left_over(without_processes), patience_seconds=3)
-    # Servers last: their clients are gone by now. They overwrite their environment, hence the list.
-    ended += end_processes(lambda: _left_over(state), patience_seconds=20)
+    ended = end_processes(lambda: _left_programs(state), patience_seconds=3)
+    # Servers last, when their clients are gone. SIGINT lets both kinds end without loss.
+    ended += end_processes(lambda: _left_servers(state), patience_seconds=20, polite=signal.SIGINT)
     folder = Path(state.run_folder)
     if state.run_folder and folder.name.startswith(PREFIX):
         shutil.rmtree(folder, ignore_errors=True)
     return ended
 
 
-def _left_over(state: RunState) -> Iterator[ProcessId]:
-    yield from marked_processes(state.mark)
-    yield from (process for process in state.processes if process.is_alive())
+def _left_programs(state: RunState) -> Iterator[ProcessId]:
+    yield from (program for program in state.programs if program.is_alive())
+    # A server's own processes carry the mark too, but are its own business.
+    yield from marked_processes(state.mark, outside={server.pid for server in state.servers})
+
+
+def _left_servers(state: RunState) -> Iterator[ProcessId]:
+    return (server for server in state.servers if server.is_alive())

@@ -129,8 +129,8 @@ class Supervisor:
         self.children.clear()
 
     def _strays(self) -> Iterator[ProcessId]:
-        servers = {server.identity for server in self.servers.running}
-        return (p for p in marked_processes(self.state.mark) if p not in servers)
+        servers = {server.identity.pid for server in self.servers.running}
+        return marked_processes(self.state.mark, outside=servers)
 
     def _server_names(self) -> str:
         own = [bool(self.servers.postgres), bool(self.servers.valkey)]
@@ -227,8 +227,13 @@ class Supervisor:
             time.sleep(0.1)
 
     def _record(self, *, is_ready: bool = False) -> None:
-        processes = tuple(child.identity for child in self.children)
-        self.state = replace(self.state, is_ready=is_ready, processes=processes)
+        servers = self.servers.running
+        self.state = replace(
+            self.state,
+            is_ready=is_ready or self.state.is_ready,
+            servers=tuple(server.identity for server in servers),
+            programs=tuple(each.identity for each in self.children if each not in servers),
+        )
         self.record.write(self.state)
 
 

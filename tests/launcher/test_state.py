@@ -18,7 +18,9 @@ DEAD = ProcessId(2**22 + 1, 1, "an earlier boot")
 @pytest.fixture
 def state() -> Iterator[RunState]:
     folder = RunFolder.create()
-    yield RunState("mark-of-a-dead-run", DEAD, 8000, str(folder.path), processes=(DEAD,))
+    yield RunState(
+        "mark-of-a-dead-run", DEAD, 8000, str(folder.path), servers=(DEAD,), programs=(DEAD,)
+    )
     folder.remove()
 
 
@@ -65,16 +67,18 @@ def test_half_a_state_file_is_no_state(tmp_path: Path, state: RunState) -> None:
 def test_cleans_up_what_the_dead_run_started_and_nothing_else(state: RunState) -> None:
     marked = start_sleeper(**{RUN_MARK: state.mark})
     recorded = start_sleeper()
+    server = start_sleeper()
     stranger = start_sleeper(**{RUN_MARK: "mark-of-another-run"})
-    state = replace(state, processes=(identify(recorded), DEAD))
+    state = replace(state, programs=(identify(recorded), DEAD), servers=(identify(server),))
     try:
-        assert clean_up_after(state) == 2
+        assert clean_up_after(state) == 3
         assert marked.wait(5) != 0
         assert recorded.wait(5) != 0
+        assert server.wait(5) != 0
         assert stranger.poll() is None
         assert not Path(state.run_folder).exists()
     finally:
-        for process in [marked, recorded, stranger]:
+        for process in [marked, recorded, server, stranger]:
             process.kill()
             process.wait()
 
@@ -83,7 +87,7 @@ def test_a_pid_that_was_given_to_another_process_is_spared(state: RunState) -> N
     innocent = start_sleeper()
     taken = replace(identify(innocent), start_ticks=1)
     try:
-        assert clean_up_after(replace(state, processes=(taken,))) == 0
+        assert clean_up_after(replace(state, programs=(taken,), servers=(taken,))) == 0
         assert innocent.poll() is None
     finally:
         innocent.kill()
