@@ -16,8 +16,12 @@ from targeting import Expression, parse
 
 
 def check_expression(*, text: str) -> Expression:
-    """Raises `ExpressionError` with the position of everything that is wrong."""
-    return parse(text, load_catalog())
+    """Raises `ExpressionError` with the position of everything that is wrong.
+
+    People have nothing to refer to by `@name` or `$name` yet, and the names of edges are the
+    index's own: a campaign must not borrow somebody's edge.
+    """
+    return parse(text, load_catalog(), definitions={}, lists={})
 
 
 @transaction.atomic

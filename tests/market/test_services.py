@@ -133,6 +133,15 @@ def test_an_empty_expression_is_not_for_everyone() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("text", ["true and @edge.17", "geo.city in $cities"])
+def test_names_that_nobody_defined_are_refused_where_they_stand(text: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        check_expression(text=text)
+    (error,) = caught.value.errors
+    assert text[error.column - 1 :] in {"@edge.17", "$cities"}
+
+
+@pytest.mark.django_db
 def test_a_value_outside_a_closed_domain_is_refused() -> None:
     with pytest.raises(ExpressionError) as caught:
         check_expression(text="device.type = 'telephone'")
