@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services import check_expression
 from targeting import ExpressionError
 
 CAMPAIGN_REFERENCE = re.compile(r"#(\d{1,18})\)?\s*$")
+LONGEST_REFERENCE = 400
 MINUTES = "%Y-%m-%dT%H:%M"
 
 
@@ -88,9 +89,7 @@ class EdgeForm(ExpressionForm):
 
 
 class CampaignForm(ExpressionForm):
-    starts_at = forms.DateTimeField(
-        label="Starts (UTC)", widget=FlightInput(), initial=lambda: timezone.now()
-    )
+    starts_at = forms.DateTimeField(label="Starts (UTC)", widget=FlightInput())
     ends_at = forms.DateTimeField(
         label="Ends (UTC)",
         widget=FlightInput(),
@@ -111,14 +110,28 @@ class CampaignForm(ExpressionForm):
         super().__init__(*args, **kwargs)
         offer_parties(self, "advertiser", Party.objects.advertisers())
 
+    def clean_starts_at(self) -> datetime | None:
+        return self.keep_seconds("starts_at")
 
-class CampaignPicker(forms.CharField):
+    def clean_ends_at(self) -> datetime | None:
+        return self.keep_seconds("ends_at")
+
+    def keep_seconds(self, name: str) -> datetime | None:
+        """The picker knows minutes only: a minute that was left alone keeps its seconds."""
+        given: datetime | None = self.cleaned_data[name]
+        before: datetime | None = getattr(self.instance, name)
+        if given and before and given == before.replace(second=0, microsecond=0):
+            return before
+        return given
+
+
+class CampaignPicker(forms.Field):
     """A campaign by typing: `Summer sale · Acme (#12)`, as the suggestions write it, or `#12`."""
 
     def to_python(self, value: Any) -> Any:
-        text = super().to_python(value)
-        if not text:
-            return None
+        if isinstance(value, Campaign) or value in self.empty_values:
+            return value or None
+        text = str(value)[:LONGEST_REFERENCE]
         return self.by_reference(text) or self.by_name(text)
 
     def by_reference(self, text: str) -> Campaign | None:
@@ -147,8 +160,7 @@ def campaign_label(campaign: Campaign) -> str:
 
 class BookingForm(forms.ModelForm):  # type: ignore[type-arg]
     campaign = CampaignPicker(
-        widget=forms.TextInput(attrs={"placeholder": "Type a part of the campaign's name"}),
-        max_length=400,
+        widget=forms.TextInput(attrs={"placeholder": "Type a part of the campaign's name"})
     )
 
     class Meta:
@@ -187,4 +199,4 @@ def take_complaints(form: forms.ModelForm[Any], error: ValidationError) -> None:
         form.add_error(None, error)
         return
     for name, complaints in error.error_dict.items():
-        form.add_error(name if name in form.fields else None, complaints)  # type: ignore[arg-type]
+        form.add_error(name if name in form.fields else None, complaints)

@@ -70,7 +70,6 @@ class VisitForm(forms.Form):
     campaign = CampaignPicker(
         label="Explain a campaign",
         required=False,
-        max_length=400,
         help_text="Optional: see why it is eligible or not.",
     )
 

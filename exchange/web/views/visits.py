@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from exchange.market.models import Campaign
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
+from exchange.web.explaining import Explanation, explain_campaign
 from exchange.web.templatetags.treeline import describe_seconds
 from exchange.web.visits import EXAMPLE_VISIT, VisitForm
 
@@ -28,6 +29,7 @@ def try_visit(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "example": json.dumps(EXAMPLE_VISIT, indent=2)}
     if is_asked and form.is_valid():
         context |= ask(form.cleaned_data)
+        context["explanation"] = explain(form.cleaned_data)
     template = "visits/_answer.html" if request.headers.get("HX-Request") else "visits/try.html"
     return render(request, template, context, status=422 if is_asked and form.errors else 200)
 
@@ -63,6 +65,17 @@ def ask(asked: dict[str, Any]) -> dict[str, Any]:
         "warnings": [describe_warning(warning) for warning in document["warnings"]],
         "snapshot_age": describe_seconds(document["snapshot_age_seconds"]),
     }
+
+
+def explain(asked: dict[str, Any]) -> Explanation | None:
+    if asked["campaign"] is None:
+        return None
+    try:
+        return explain_campaign(
+            campaign=asked["campaign"], publisher=asked["publisher"], visit=asked["visit"]
+        )
+    except ProblemError:
+        return None  # the answer says already what is wrong with the visit
 
 
 def describe_warning(warning: dict[str, str]) -> str:

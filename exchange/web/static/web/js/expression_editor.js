@@ -4,6 +4,28 @@ import { MarkedText, rangeOf } from "./marked_text.js";
 
 const PAUSE_MS = 300;
 
+// A suggestion that says exactly what to write can be applied; a pattern (`one of (..)`) cannot.
+function replacementIn(suggestion) {
+  const found = /^(?:did you mean|write) `((?:(?!\.\.)[^`])+)`(?! for )/.exec(suggestion ?? "");
+  return found?.[1];
+}
+
+// Messages quote what one writes in backticks.
+function rich(text) {
+  return text.split("`").map((part, index) => {
+    if (index % 2 === 0) return part;
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  });
+}
+
+function sentence(problem) {
+  const text = problem.suggestion ? `${problem.message}: ${problem.suggestion}` : problem.message;
+  const start = text[0].toUpperCase() + text.slice(1);
+  return /[.?!]$/.test(start) ? start : `${start}.`;
+}
+
 class ExpressionEditor {
   constructor(root) {
     this.root = root;
@@ -23,7 +45,7 @@ class ExpressionEditor {
       line: Number(item.dataset.line),
       column: Number(item.dataset.column),
       length: Number(item.dataset.length),
-      message: item.querySelector(".what").textContent,
+      message: item.dataset.message,
       suggestion: item.dataset.suggestion,
     }));
     if (problems.length) this.show(problems);
@@ -84,20 +106,22 @@ class ExpressionEditor {
     place.addEventListener("click", () => this.marked.select(rangeOf(this.marked.text, problem)));
     const what = document.createElement("span");
     what.className = "what";
-    what.textContent = problem.message;
+    what.append(...rich(sentence(problem)));
     const item = document.createElement("li");
     item.append(place, what);
-    if (problem.suggestion) item.append(this.applyButton(problem));
+    const replacement = replacementIn(problem.suggestion);
+    if (replacement) item.append(this.applyButton(problem, replacement));
     return item;
   }
 
-  applyButton(problem) {
+  applyButton(problem, replacement) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button small";
-    button.textContent = `Apply ${problem.suggestion}`;
+    button.textContent = "Apply";
+    button.title = `Write ${replacement} here`;
     button.addEventListener("click", () => {
-      this.marked.replace(rangeOf(this.marked.text, problem), problem.suggestion);
+      this.marked.replace(rangeOf(this.marked.text, problem), replacement);
     });
     return button;
   }

@@ -1,0 +1,168 @@
+"""Why a campaign is eligible for a visit at a publisher, or why not: check by check, edge by edge.
+
+It reads the market as it is saved now, which may be newer than the live snapshot; the page says so.
+Every truth comes from `Expression.explain`: nothing here decides anything by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from exchange.market.catalog import load_catalog
+from exchange.market.models import Booking, Campaign, Party
+from exchange.serving.eligibility import stamp
+from exchange.serving.visits import flatten
+from exchange.web.paths import BookingPath, Hop, find_paths
+from targeting import Catalog, ExpressionError, parse
+
+LINES_SHOWN = 200
+VALUE_CHARACTERS = 120
+GROUPS = {
+    "and": "All of",
+    "or": "Any of",
+    "xor": "An odd number of",
+    "xnor": "Both or neither of",
+    "not": "Not",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A node of an expression: `saw` says what the visit carries for it."""
+
+    depth: int
+    truth: bool | None
+    text: str
+    saw: str
+    is_group: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that must be true for the campaign to be eligible."""
+
+    title: str
+    truth: bool | None
+    detail: str = ""
+    lines: tuple[Line, ...] = ()
+    has_more: bool = False
+    edge_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    campaign: Campaign
+    publisher: Party
+    steps: tuple[Step, ...]
+    path: BookingPath | None
+
+    @property
+    def is_eligible(self) -> bool:
+        return all(step.truth is True for step in self.steps)
+
+    @property
+    def reason(self) -> str:
+        """The first thing that stands in the way, in words."""
+        step = next((step for step in self.steps if step.truth is not True), None)
+        if step is None:
+            return ""
+        if step.detail:
+            return step.detail
+        said = "is not true" if step.truth is False else "asks for something the visit lacks"
+        return f"{step.title} {said}."
+
+
+def explain_campaign(
+    *, campaign: Campaign, publisher: Party, visit: dict[str, Any], at: datetime | None = None
+) -> Explanation:
+    moment = at or datetime.now(UTC)
+    bookings = campaign.bookings.with_parties()
+    booking = bookings.filter(publisher=publisher).first()
+    steps = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
+    path = find_paths([booking])[0] if booking else None
+    catalog = load_catalog()
+    flat = flatten(visit, {attribute.name for attribute in catalog})
+    stamp(flat, publisher.seller_id, moment)
+    if path:
+        steps += check_path(path, flat, catalog)
+    steps.append(check_expression("The campaign's targeting", campaign.expression, flat, catalog))
+    return Explanation(campaign, publisher, tuple(steps), path)
+
+
+def check_booking(booking: Booking | None, publisher: Party) -> Iterator[Step]:
+    if booking is None:
+        yield Step("Booked", False, f"The campaign is not booked with {publisher.name}.")
+    else:
+        detail = "" if booking.is_active else f"The booking with {publisher.name} is switched off."
+        yield Step(f"Booked with {publisher.name}", booking.is_active, detail)
+
+
+def check_campaign(campaign: Campaign, moment: datetime) -> Iterator[Step]:
+    status = campaign.get_status_display().lower()
+    yield Step(
+        "Campaign is live",
+        campaign.is_live,
+        "" if campaign.is_live else f"It is {status}, not live.",
+    )
+    if moment < campaign.starts_at:
+        yield Step(
+            "In flight", False, f"The campaign starts on {campaign.starts_at:%Y-%m-%d %H:%M} UTC."
+        )
+    elif campaign.ends_at and moment >= campaign.ends_at:
+        yield Step(
+            "In flight", False, f"The campaign ended on {campaign.ends_at:%Y-%m-%d %H:%M} UTC."
+        )
+    else:
+        yield Step("In flight", True)
+
+
+def check_path(path: BookingPath, flat: dict[str, Any], catalog: Catalog) -> Iterator[Step]:
+    if path.reason:
+        yield Step("A path exists", False, path.reason)
+    for hop in path.hops:
+        yield check_edge(hop, flat, catalog)
+
+
+def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
+    title = f"The rule of {hop.edge.seller.name} → {hop.buyer.name}"
+    return check_expression(title, hop.edge.expression, flat, catalog, hop.edge.pk)
+
+
+def check_expression(
+    title: str, text: str, flat: dict[str, Any], catalog: Catalog, edge_id: int | None = None
+) -> Step:
+    try:
+        explained = parse(text, catalog).explain(flat).to_json()
+    except ExpressionError as error:
+        return Step(title, False, f"{title} no longer compiles: {error}", edge_id=edge_id)
+    found = list(islice(write_lines(explained), LINES_SHOWN + 1))
+    shown, has_more = tuple(found[:LINES_SHOWN]), len(found) > LINES_SHOWN
+    return Step(title, explained["truth"], "", shown, has_more, edge_id)
+
+
+def write_lines(document: dict[str, Any], depth: int = 0) -> Iterator[Line]:
+    """Parents first, as one reads; flat, because a template cannot nest a hundred levels."""
+    is_group = document["kind"] in GROUPS
+    text = GROUPS[document["kind"]] if is_group else document["text"]
+    yield Line(depth, document["truth"], text, describe_value(document), is_group)
+    for child in document.get("children", ()):
+        yield from write_lines(child, depth + 1)
+
+
+def describe_value(document: dict[str, Any]) -> str:
+    if "value" not in document:
+        return ""
+    if document.get("malformed"):
+        return "the visit's value has the wrong type, so it counts as missing"
+    value = document["value"]
+    if value is None:
+        return "the visit does not say"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if value == []:
+        text = "an empty set"
+    shortened = text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}…"
+    return f"the visit has {shortened}"

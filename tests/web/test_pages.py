@@ -1,0 +1,217 @@
+"""Every page for every role: it opens, it shows only what the role may do, it keeps the policy."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from itertools import chain
+
+import pytest
+from django.test import Client
+
+from exchange.accounts.models import User
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.snapshots.models import SnapshotBuild
+from tests.web.conftest import LogIn
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = ["alice", "bob", "carol", "dave", "erin"]
+READABLE = [
+    "/",
+    "/parties/",
+    "/parties/{party}/",
+    "/edges/",
+    "/edges/{edge}/",
+    "/campaigns/",
+    "/campaigns/{campaign}/",
+    "/bookings/",
+    "/bookings/{booking}/",
+    "/visits/",
+    "/snapshots/",
+    "/snapshots/{build}/",
+    "/reports/",
+]
+FORMS = {
+    "party": ["/parties/new/", "/parties/{party}/edit/"],
+    "edge": ["/edges/new/", "/edges/{edge}/edit/"],
+    "campaign": ["/campaigns/new/", "/campaigns/{campaign}/edit/"],
+    "booking": ["/bookings/new/", "/bookings/{booking}/edit/"],
+}
+EDITORS = {
+    "party": {"bob", "erin"},
+    "edge": {"bob", "erin"},
+    "campaign": {"alice", "erin"},
+    "booking": {"alice", "erin"},
+}
+BUILDERS = {"alice", "bob", "erin"}
+
+
+@pytest.fixture
+def places(
+    herald: Party, edges: tuple[Edge, Edge], campaign: Campaign, booking: Booking
+) -> dict[str, int]:
+    build = SnapshotBuild.objects.create(
+        status="failed",
+        error="No room left on the disk.",
+        skipped=[{"booking_id": booking.pk, "campaign_id": campaign.pk, "reason": "No path."}],
+        skipped_count=1,
+    )
+    return {
+        "party": herald.pk,
+        "edge": edges[0].pk,
+        "campaign": campaign.pk,
+        "booking": booking.pk,
+        "build": build.pk,
+    }
+
+
+@pytest.fixture(params=PEOPLE)
+def person(request: pytest.FixtureRequest) -> User:
+    found: User = request.getfixturevalue(request.param)
+    return found
+
+
+class InlineFinder(HTMLParser):
+    """Finds what the policy forbids: script and style in the page itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.is_script_open = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "style" or (tag == "script" and not given.get("src")):
+            self.found.append(f"<{tag}>")
+        self.is_script_open = tag == "script"
+        for name, value in given.items():
+            is_code = name.startswith(("on", "hx-on")) or name == "style"
+            if is_code or (value or "").strip().lower().startswith("javascript:"):
+                self.found.append(f"<{tag} {name}={value!r}>")
+
+    def handle_data(self, data: str) -> None:
+        if self.is_script_open and data.strip():
+            self.found.append(f"<script> with text {data[:40]!r}")
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002, the parser calls it so
+        self.is_script_open = False
+
+
+def find_inline(html: str) -> list[str]:
+    finder = InlineFinder()
+    finder.feed(html)
+    return finder.found
+
+
+def test_the_finder_finds_inline_script_and_style() -> None:
+    page = (
+        '<script>a()</script><p style="x" onclick="y"><a href="javascript:z">z</a><style></style>'
+    )
+    assert len(find_inline(page)) == 6
+    assert find_inline('<script src="/a.js"></script><p class="x">text</p>') == []
+
+
+@pytest.mark.parametrize("address", READABLE)
+def test_everyone_reads_every_page(
+    address: str, person: User, places: dict[str, int], log_in: LogIn
+) -> None:
+    answer = log_in(person).get(address.format(**places))
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    assert find_inline(html) == []
+    assert "script-src 'self'" in answer["Content-Security-Policy"]
+    assert person.get_role_display() in html
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_only_editors_get_forms_and_the_buttons_to_them(
+    kind: str, person: User, places: dict[str, int], log_in: LogIn
+) -> None:
+    client = log_in(person)
+    is_editor = person.username in EDITORS[kind]
+    for address in (each.format(**places) for each in FORMS[kind]):
+        answer = client.get(address)
+        assert answer.status_code == (200 if is_editor else 403)
+        assert find_inline(answer.content.decode()) == []
+        page_before = address.removesuffix("new/").removesuffix("edit/")
+        assert (f'href="{address}"' in client.get(page_before).content.decode()) == is_editor
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_someone_may_not_edit_cannot_be_posted(
+    kind: str, person: User, places: dict[str, int], log_in: LogIn
+) -> None:
+    if person.username in EDITORS[kind]:
+        return
+    for address in FORMS[kind]:
+        answer = log_in(person).post(address.format(**places), {"name": "Sneaked in"})
+        assert answer.status_code == 403
+    assert not Party.objects.filter(name="Sneaked in").exists()
+    assert not Campaign.objects.filter(name="Sneaked in").exists()
+
+
+def test_only_editors_change_a_status(person: User, places: dict[str, int], log_in: LogIn) -> None:
+    address = f"/campaigns/{places['campaign']}/status/"
+    answer = log_in(person).post(address, {"status": "paused"})
+    is_editor = person.username in EDITORS["campaign"]
+    assert answer.status_code == (302 if is_editor else 403)
+    paused = Campaign.objects.get(pk=places["campaign"]).status == "paused"
+    assert paused == is_editor
+
+
+def test_only_builders_build(person: User, places: dict[str, int], log_in: LogIn) -> None:
+    client = log_in(person)
+    is_builder = person.username in BUILDERS
+    assert ("Build now" in client.get("/snapshots/").content.decode()) == is_builder
+    assert client.post("/snapshots/build/").status_code == (302 if is_builder else 403)
+    assert SnapshotBuild.objects.filter(status="queued").exists() == is_builder
+
+
+@pytest.mark.parametrize("address", [*READABLE, *chain.from_iterable(FORMS.values())])
+def test_strangers_are_led_to_the_login(
+    address: str, places: dict[str, int], client: Client
+) -> None:
+    answer = client.get(address.format(**places))
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login/?next=")
+
+
+def test_marks_where_one_is(dave: User, log_in: LogIn) -> None:
+    html = log_in(dave).get("/edges/").content.decode()
+    assert '<a href="/edges/" aria-current="page">' in html
+    assert html.count('aria-current="page"') == 1
+
+
+def test_an_address_that_does_not_exist_has_our_look(dave: User, log_in: LogIn) -> None:
+    answer = log_in(dave).get("/nowhere/")
+    assert answer.status_code == 404
+    assert "There is nothing at this address" in answer.content.decode()
+    assert find_inline(answer.content.decode()) == []
+
+
+def test_a_refusal_says_why(dave: User, log_in: LogIn) -> None:
+    assert "may not change edges" in log_in(dave).get("/edges/new/").content.decode()
+
+
+def test_empty_lists_say_what_to_do_next(bob: User, log_in: LogIn) -> None:
+    client = log_in(bob)
+    assert "Add the first party" in client.get("/parties/").content.decode()
+    assert "Add the first edge" in client.get("/edges/").content.decode()
+    assert "No campaigns yet" in client.get("/campaigns/").content.decode()
+    assert "No bookings yet" in client.get("/bookings/").content.decode()
+    assert "No snapshot yet" in client.get("/snapshots/").content.decode()
+
+
+def test_the_dashboard_links_every_number(
+    dave: User, places: dict[str, int], log_in: LogIn
+) -> None:
+    html = log_in(dave).get("/").content.decode()
+    for address in (
+        "/campaigns/?status=live",
+        "/campaigns/?status=draft",
+        "/bookings/?active=yes",
+        "/parties/?kind=publisher",
+        "/edges/?active=yes",
+        f"/snapshots/{places['build']}/",
+    ):
+        assert f'href="{address}"' in html

@@ -1,0 +1,61 @@
+"""Logging in and out."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from exchange.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def demo_person(alice: User) -> User:
+    alice.is_demo = True
+    alice.set_password("treeline-demo")
+    alice.save()
+    return alice
+
+
+def test_lists_the_demo_logins_where_they_work(demo_person: User, client: Client) -> None:
+    page = client.get("/login/").content.decode()
+    assert demo_person.username in page
+    assert "treeline-demo" in page
+
+
+def test_hides_the_demo_logins_where_they_do_not_work(
+    demo_person: User, client: Client, settings: Settings
+) -> None:
+    settings.DEMO_LOGINS = False
+    page = client.get("/login/").content.decode()
+    assert demo_person.username not in page
+    assert "treeline-demo" not in page
+
+
+@pytest.mark.usefixtures("alice")
+def test_lists_no_login_of_real_people(client: Client) -> None:
+    assert "alice" not in client.get("/login/").content.decode()
+
+
+def test_leads_to_the_page_that_was_asked_for(demo_person: User, client: Client) -> None:
+    refused = client.get("/edges/?q=north")
+    assert refused.url == "/login/?next=/edges/%3Fq%3Dnorth"  # type: ignore[attr-defined]
+    answer = client.post(
+        "/login/",
+        {"username": demo_person.username, "password": "treeline-demo", "next": "/edges/?q=north"},
+    )
+    assert answer.url == "/edges/?q=north"  # type: ignore[attr-defined]
+
+
+def test_a_wrong_password_keeps_the_name(demo_person: User, client: Client) -> None:
+    page = client.post("/login/", {"username": demo_person.username, "password": "wrong"})
+    assert f'value="{demo_person.username}"' in page.content.decode()
+    assert "correct username and password" in page.content.decode()
+
+
+def test_logging_out_leads_back_to_the_login(demo_person: User, client: Client) -> None:
+    client.force_login(demo_person)
+    assert client.post("/logout/").url == "/login/"  # type: ignore[attr-defined]
+    assert client.get("/").status_code == 302
