@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -43,6 +44,7 @@ MAX_WARNINGS = 50
 # choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
 STAMPED_TIMES = ("time", "local_time")
 PUBLISHER = "publisher.id"
+STAMPED = {*STAMPED_TIMES, PUBLISHER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class LiveSnapshot:
         folder = directory.folder(manifest.snapshot_id)
         index = Snapshot.open(folder / INDEX_FILE)
         bookings = Bookings(folder / BOOKINGS_FILE)
-        return cls(manifest, index, bookings, frozenset(index.catalog.names))
+        return cls(manifest, index, bookings, frozenset(row[0] for row in index.catalog_rows))
 
     def age_seconds(self, now: datetime) -> float:
         return max((now - self.manifest.read_at).total_seconds(), 0.0)
@@ -123,7 +125,7 @@ class EligibilityService:
         flat = flatten(visit, live.attributes)
         stamp(flat, publisher, at or now)
         started = time.perf_counter()
-        ids = live.index.match_ids(flat)
+        ids, malformed = live.index.match_with_warnings(flat)
         match_seconds = time.perf_counter() - started
         body = b'{"snapshot_id":"%s","snapshot_age_seconds":%.1f,"eligible":[%s],"count":%d,' % (
             live.manifest.snapshot_id.encode(),
@@ -131,7 +133,7 @@ class EligibilityService:
             b",".join(live.bookings.fragments_of(ids, limit)),
             len(ids),
         )
-        warnings = msgspec.json.encode(find_warnings(live, flat))
+        warnings = msgspec.json.encode(describe(malformed, flat.keys() - live.attributes))
         return Answer(b'%s"warnings":%s}' % (body, warnings), len(ids), match_seconds)
 
     def refresh(self) -> bool:
@@ -206,10 +208,11 @@ def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
     flat[PUBLISHER] = publisher
 
 
-def find_warnings(live: LiveSnapshot, flat: dict[str, object]) -> list[dict[str, str]]:
+def describe(malformed: Iterable[str], unknown: Iterable[str]) -> list[dict[str, str]]:
     """Names only: what a visit carries may be personal."""
-    unknown = sorted(flat.keys() - live.attributes - set(STAMPED_TIMES))
-    return [{"code": "unknown_attribute", "attribute": name} for name in unknown[:MAX_WARNINGS]]
+    found = [("malformed_attribute", name) for name in sorted(malformed)]
+    found += [("unknown_attribute", name) for name in sorted(unknown) if name not in STAMPED]
+    return [{"code": code, "attribute": name} for code, name in found[:MAX_WARNINGS]]
 
 
 def unauthorized(detail: str) -> ProblemError:
