@@ -29,6 +29,7 @@ class Client:
     """One connection that is kept open, as an ad server would."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self._connection = HTTPConnection("127.0.0.1", port, timeout=20)
 
     def send(

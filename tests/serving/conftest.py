@@ -33,7 +33,9 @@ class EligibilityServer:
             time.sleep(0.02)
 
 
-def start_server(directory: SnapshotDirectory, workers: int = 1) -> EligibilityServer:
+def start_server(
+    directory: SnapshotDirectory, *, workers: int = 1, **environment: str
+) -> EligibilityServer:
     port = find_free_port()
     options = ["--interface", "wsgi", "--port", str(port), "--workers", str(workers)]
     granian = str(Path(sys.executable).with_name("granian"))
@@ -46,6 +48,7 @@ def start_server(directory: SnapshotDirectory, workers: int = 1) -> EligibilityS
             **os.environ,
             "TREELINE_SNAPSHOT_DIR": str(directory.root),
             "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+            **environment,
         },
         log=directory.root / "server.log",
         folder=settings.BASE_DIR,

@@ -1,0 +1,3 @@
+from tests.people import alice, operator
+
+__all__ = ["alice", "operator"]

@@ -1,0 +1,101 @@
+"""The editor's live check of an expression, over REST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from exchange.accounts.models import User
+from exchange.api.views import MAX_BODY_BYTES
+from exchange.serving.problems import CONTENT_TYPE
+
+PATH = "/api/v1/expressions:validate"
+
+
+@pytest.fixture
+def editor(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def validate(client: Client, body: object) -> Any:
+    return client.post(PATH, body, content_type="application/json")
+
+
+def test_good_expression_comes_back_in_canonical_form(editor: Client) -> None:
+    response = validate(editor, {"text": "geo.country==\"USA\"  &&  device.type IN ('ctv','pc')"})
+    assert response.status_code == 200
+    assert response.json() == {
+        "valid": True,
+        "canonical": "geo.country = 'USA' and device.type in ('ctv', 'pc')",
+        "errors": [],
+    }
+
+
+def test_mistake_comes_back_with_its_position_and_a_suggestion(editor: Client) -> None:
+    response = validate(editor, {"text": "geo.country = 'USA'\nand geo.contry = 'DEU'"})
+    assert response.status_code == 200
+    document = response.json()
+    assert (document["valid"], document["canonical"]) == (False, None)
+    (error,) = document["errors"]
+    assert set(error) == {"code", "line", "column", "length", "message", "suggestion"}
+    assert (error["line"], error["column"], error["length"]) == (2, 5, 10)
+    assert "geo.contry" in error["message"]
+    assert "geo.country" in error["suggestion"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "geo.country =", "(", "'", "é ∧ ∨", "a" * 70_000])
+def test_any_text_is_judged_not_refused(editor: Client, text: str) -> None:
+    response = validate(editor, {"text": text})
+    assert response.status_code == 200
+    assert not response.json()["valid"]
+    assert response.json()["errors"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["{", "[]", "null", "7", "{}", '{"text": null}', '{"text": 7.5e}', '{"text": ["a"]}']
+    + ['{"text": "\\u0000"}', '{"text": "\\ud800"}'],
+)
+def test_malformed_request_is_a_problem_document(editor: Client, body: str) -> None:
+    response = validate(editor, body)
+    assert response.status_code == 400
+    assert response["Content-Type"] == CONTENT_TYPE
+    assert response.json()["status"] == 400
+    assert response.json()["code"]
+
+
+def test_large_body_is_refused(editor: Client) -> None:
+    response = validate(editor, {"text": "a" * MAX_BODY_BYTES})
+    assert response.status_code == 413
+    assert response.json()["code"] == "body_too_large"
+
+
+def test_without_login_nothing_is_judged(db: None) -> None:
+    response = validate(Client(), {"text": "true"})
+    assert response.status_code == 403
+    assert response["Content-Type"] == CONTENT_TYPE
+    assert response.json()["code"] == "not_authenticated"
+
+
+def test_session_alone_is_not_enough_without_the_csrf_token(alice: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    response = validate(client, {"text": "true"})
+    assert response.status_code == 403
+    assert response.json()["code"] == "permission_denied"
+
+
+def test_only_post_is_allowed(editor: Client) -> None:
+    response = editor.get(PATH)
+    assert response.status_code == 405
+    assert response["Content-Type"] == CONTENT_TYPE
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", "/api/v2/eligibility"])
+def test_unknown_address_is_a_problem_document(path: str) -> None:
+    response = Client().post(path)
+    assert (response.status_code, response["Content-Type"]) == (404, CONTENT_TYPE)

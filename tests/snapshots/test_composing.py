@@ -1,0 +1,117 @@
+"""Bookings as entries: the path's edges, the flight, the price; and why some are left out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from exchange.routing import Link
+from exchange.snapshots.composing import MAX_SKIPPED_KEPT, Composer, Entry
+from exchange.snapshots.market import BookedPair, CampaignRow, Market, PartyRow
+from targeting import Catalog
+
+HERALD, NORTHGATE, SODA = 1, 2, 3
+CATALOG = Catalog.of(
+    **{"publisher.id": "string", "time": "timestamp", "geo.country": "string", "age": "integer"}
+)
+
+
+def campaign(expression: str, ends_at: datetime | None = None) -> CampaignRow:
+    return CampaignRow(
+        name="Summer",
+        advertiser_id=SODA,
+        expression=expression,
+        starts_at=datetime(2026, 1, 1, tzinfo=UTC),
+        ends_at=ends_at,
+        bid_cpm=Decimal("5.00"),
+    )
+
+
+def market(
+    *campaigns: CampaignRow, edge: str = "age >= 18", links: tuple[Link, ...] | None = None
+) -> Market:
+    """Every campaign is booked with the Herald, which sells to Northgate, which sells to Soda."""
+    default = (
+        Link(17, HERALD, NORTHGATE, Decimal("0.10")),
+        Link(42, NORTHGATE, SODA, Decimal("0.20")),
+    )
+    return Market(
+        read_at=datetime.now(UTC),
+        catalog=CATALOG,
+        parties={
+            HERALD: PartyRow("Herald", "the 'herald'"),
+            NORTHGATE: PartyRow("Northgate", "northgate"),
+            SODA: PartyRow("Soda", "soda"),
+        },
+        links=list(default if links is None else links),
+        edge_expressions={17: edge, 42: "true"},
+        campaigns=dict(enumerate(campaigns, start=100)),
+        bookings=[BookedPair(200 + i, 100 + i, HERALD) for i in range(len(campaigns))],
+    )
+
+
+def compose(given: Market) -> tuple[list[Entry], list[dict[str, object]]]:
+    composer = Composer(given)
+    return list(composer.entries()), composer.skipped.first
+
+
+def test_entry_joins_publisher_flight_path_and_campaign() -> None:
+    ends = datetime(2026, 7, 1, 12, 30, tzinfo=UTC)
+    entries, skipped = compose(market(campaign("geo.country = 'USA' or age < 5", ends)))
+    assert not skipped
+    assert entries[0].text.replace("\n", "") == (
+        "publisher.id = \"the 'herald'\" and time >= '2026-01-01T00:00:00.000Z'"
+        " and time < '2026-07-01T12:30:00.000Z' and @edge.17 and @edge.42"
+        " and (geo.country = 'USA' or age < 5)"
+    )
+
+
+def test_open_flight_has_no_end() -> None:
+    entries, _ = compose(market(campaign("true")))
+    assert "time <" not in entries[0].text
+
+
+def test_row_names_path_and_what_the_fees_leave() -> None:
+    entries, _ = compose(market(campaign("true")))
+    row = entries[0].row
+    assert row.path == ("the 'herald'", "northgate", "soda")
+    assert row.net_cpm == 3.6
+    assert (row.campaign, row.advertiser, row.publisher) == ("Summer", "Soda", "the 'herald'")
+
+
+def test_campaign_that_no_longer_compiles_is_left_out_with_its_reason() -> None:
+    entries, skipped = compose(market(campaign("geo.contry = 'USA'"), campaign("true")))
+    assert [entry.row.booking_id for entry in entries] == [201]
+    assert skipped[0]["booking_id"] == 200
+    assert "The campaign's expression no longer compiles" in str(skipped[0]["reason"])
+    assert "geo.contry" in str(skipped[0]["reason"])
+
+
+def test_edge_that_no_longer_compiles_takes_its_bookings_out() -> None:
+    given = market(campaign("true"), edge="shoe = 43")
+    entries, skipped = compose(given)
+    assert not entries
+    assert "edge 17 on its path no longer compiles" in str(skipped[0]["reason"])
+    assert [name for name, _ in Composer(given).definitions()] == ["edge.42"]
+
+
+def test_booking_without_a_path_is_left_out() -> None:
+    entries, skipped = compose(market(campaign("true"), links=()))
+    assert not entries
+    assert "No active path" in str(skipped[0]["reason"])
+
+
+def test_reasons_kept_are_bounded_but_all_are_counted() -> None:
+    composer = Composer(market(*[campaign("shoe = 43")] * (MAX_SKIPPED_KEPT + 5)))
+    assert list(composer.entries()) == []
+    assert composer.skipped.count == MAX_SKIPPED_KEPT + 5
+    assert len(composer.skipped.first) == MAX_SKIPPED_KEPT
+
+
+@pytest.mark.parametrize("text", ["age > 3 # and nothing else", "age > 3\n# a last line"])
+def test_comment_at_the_end_does_not_swallow_the_rest(text: str) -> None:
+    entries, skipped = compose(market(campaign(text)))
+    assert not skipped
+    assert entries[0].text.endswith("\n)")

@@ -1,0 +1,174 @@
+"""Builds by a real Celery worker: after edits, in bursts, and after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+
+from exchange.accounts.models import Organisation, Role
+from exchange.accounts.services import create_api_key, revoke_api_key
+from exchange.celery import app
+from exchange.launcher.processes import Running
+from exchange.market.services import save_campaign
+from exchange.serving.directory import STAGED_PREFIX, SnapshotDirectory, hash_key
+from exchange.snapshots.models import SnapshotBuild
+from tests.people import hire
+from tests.snapshots.story import Story
+from tests.snapshots.test_services import AMERICAN, eligible, make_stale
+
+Status = SnapshotBuild.Status
+
+
+@pytest.fixture
+def empty_broker(services: dict[str, str]) -> None:
+    """Messages that other tests left would start builds of their own."""
+    app.control.purge()
+
+
+@pytest.fixture
+def worker(empty_broker: None, celery_worker_process: Running) -> Running:
+    return celery_worker_process
+
+
+def wait_until(is_so: Callable[[], bool], worker: Running, seconds: float = 30) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until, worker.last_lines(60)
+        time.sleep(0.05)
+
+
+def is_over(build: SnapshotBuild) -> Callable[[], bool]:
+    def look() -> bool:
+        build.refresh_from_db()
+        return build.is_over
+
+    return look
+
+
+def block_reads_of_bookings() -> None:
+    """Until the transaction ends, a build waits in the middle of its read."""
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE market_booking IN ACCESS EXCLUSIVE MODE")
+
+
+def test_saved_change_is_served_without_further_ado(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    alice = hire("alice", Role.CAMPAIGN_MANAGER, Organisation.objects.get())
+    story.summer.expression = "geo.country = 'DEU'"
+    save_campaign(campaign=story.summer, by=alice)
+    wait_until(lambda: SnapshotBuild.objects.filter(status=Status.LIVE).exists(), worker)
+    assert eligible(directory, AMERICAN, "daily-herald") == []
+    german = {**AMERICAN, "geo.country": "DEU"}
+    assert eligible(directory, german, "daily-herald") == [story.at_herald.pk]
+
+
+def test_burst_of_edits_during_a_build_makes_one_rebuild(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    alice = hire("alice", Role.CAMPAIGN_MANAGER, Organisation.objects.get())
+    with transaction.atomic():
+        block_reads_of_bookings()
+        app.send_task("snapshots.request_build")
+        wait_until(lambda: SnapshotBuild.objects.filter(status=Status.BUILDING).exists(), worker)
+        for number in range(20):
+            story.summer.name = f"Summer {number}"
+            save_campaign(campaign=story.summer, by=alice)
+    wait_until(lambda: "Summer 19" in served_names(directory), worker)
+    wait_until(lambda: not SnapshotBuild.objects.filter(status=Status.QUEUED).exists(), worker)
+    assert SnapshotBuild.objects.count() == 2
+
+
+def served_names(directory: SnapshotDirectory) -> str:
+    manifest = directory.read_manifest()
+    if manifest is None:
+        return ""
+    content = (directory.folder(manifest.snapshot_id) / "bookings.arrow").read_bytes()
+    return content.decode(errors="replace")
+
+
+def test_build_killed_in_the_middle_is_followed_by_a_clean_one(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    lost = SnapshotBuild.objects.create()
+    with transaction.atomic():
+        block_reads_of_bookings()
+        app.send_task("snapshots.build", [lost.pk])
+        os.kill(pid_of_build(worker), signal.SIGKILL)
+    lost.refresh_from_db()
+    assert lost.status == Status.BUILDING
+    assert directory.read_manifest() is None
+    (directory.root / f"{STAGED_PREFIX}left").mkdir(parents=True)
+    make_stale(lost)
+    app.send_task("snapshots.sweep")
+    wait_until(lambda: SnapshotBuild.objects.filter(status=Status.LIVE).exists(), worker)
+    lost.refresh_from_db()
+    assert lost.status == Status.FAILED
+    assert SnapshotBuild.objects.get(status=Status.LIVE).attempt == 2
+    assert not list(directory.root.glob(f"{STAGED_PREFIX}*"))
+    assert eligible(directory, AMERICAN, "daily-herald") == [story.at_herald.pk]
+
+
+def pid_of_build(worker: Running) -> int:
+    """The worker's child that runs the build, once it does."""
+    found: list[int] = []
+
+    def look() -> bool:
+        active = app.control.inspect(timeout=0.5).active() or {}
+        tasks = [task for tasks in active.values() for task in tasks]
+        found.extend(t["worker_pid"] for t in tasks if t["name"] == "snapshots.build")
+        return bool(found)
+
+    wait_until(look, worker)
+    wait_until(lambda: waits_for_lock(), worker)
+    return found[0]
+
+
+def waits_for_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        (count,) = cursor.fetchone()
+    return bool(count)
+
+
+def test_progress_is_seen_while_the_build_reads(story: Story, worker: Running) -> None:
+    with transaction.atomic():
+        block_reads_of_bookings()
+        app.send_task("snapshots.request_build")
+        wait_until(lambda: SnapshotBuild.objects.filter(status=Status.BUILDING).exists(), worker)
+        build = SnapshotBuild.objects.get()
+        first_beat = build.heartbeat_at
+        assert first_beat is not None
+
+        def has_beaten() -> bool:
+            build.refresh_from_db()
+            return build.heartbeat_at is not None and build.heartbeat_at > first_beat
+
+        wait_until(has_beaten, worker)
+        assert build.phase == "reading"
+    wait_until(is_over(build), worker)
+    assert build.status == Status.LIVE
+
+
+def test_keys_follow_creation_and_revocation(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    key, text = create_api_key(
+        name="Ad server", organisation=Organisation.objects.get(), publishers=[story.herald]
+    )
+    wait_until(lambda: hash_key(text) in directory.read_keys(), worker)
+    revoke_api_key(key=key)
+    wait_until(lambda: hash_key(text) not in directory.read_keys(), worker)
+
+
+def test_message_lost_by_the_broker_is_made_good_by_the_sweep(
+    story: Story, worker: Running
+) -> None:
+    SnapshotBuild.objects.create()
+    app.send_task("snapshots.sweep")
+    wait_until(lambda: SnapshotBuild.objects.filter(status=Status.LIVE).exists(), worker)
