@@ -1,13 +1,27 @@
-"""The check before a snapshot may go live: reopened from disk, it says what was built."""
+"""The check before a snapshot may go live: reopened from disk, it agrees with the plain evaluator.
+
+Sampled bookings are asked about made-up visits, once through the index and once through the plain
+evaluator; a single difference refuses the snapshot.
+"""
 
 from __future__ import annotations
 
+import random
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from exchange.serving.bookings import Bookings
 from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE
+from exchange.serving.eligibility import PUBLISHER, stamp
 from exchange.snapshots.building import Built
+from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.sampling import VisitMaker
 from matcher_ext import Snapshot
+from targeting import Expression
+
+SAMPLED_BOOKINGS = 150
+SAMPLED_VISITS = 60
+MILLISECOND = timedelta(milliseconds=1)
 
 
 class SnapshotWrongError(Exception):
@@ -16,9 +30,83 @@ class SnapshotWrongError(Exception):
 
 def check_snapshot(*, built: Built, folder: Path) -> None:
     index = Snapshot.open(folder / INDEX_FILE)
-    found = (len(index), len(Bookings(folder / BOOKINGS_FILE)))
-    if found != (len(built.entries), len(built.entries)):
+    bookings = Bookings(folder / BOOKINGS_FILE)
+    if not len(index) == len(bookings) == len(built.entries):
         raise SnapshotWrongError(
-            f"{len(built.entries)} bookings were built, but the index holds {found[0]} "
-            f"and the bookings file {found[1]}."
+            f"{len(built.entries)} bookings were built, but the index holds {len(index)} and the "
+            f"bookings file {len(bookings)}."
         )
+    if built.entries:
+        check_sample(index, built)
+
+
+def check_sample(index: Snapshot, built: Built) -> None:
+    # Not for secrets: the same build must draw the same sample.
+    chance = random.Random(len(built.entries))  # noqa: S311
+    sample = chance.sample(built.entries, min(SAMPLED_BOOKINGS, len(built.entries)))
+    parts = {entry.row.booking_id: expressions_of(built.composer, entry) for entry in sample}
+    maker = VisitMaker(built.composer.market.catalog, parts.values(), chance)
+    for _ in range(SAMPLED_VISITS):
+        aimed_at = chance.choice(sample)
+        visit = maker.make(parts[aimed_at.row.booking_id])
+        stamp(visit, aimed_at.row.publisher, moment_near(built.composer, aimed_at, chance))
+        compare(index, built.composer, sample, parts, visit)
+
+
+def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:
+    compiled = [composer.campaigns[entry.row.campaign_id]]
+    compiled += [composer.edges[edge_id] for edge_id in entry.edge_ids]
+    return [part for part in compiled if isinstance(part, Expression)]
+
+
+def moment_near(composer: Composer, entry: Entry, chance: random.Random) -> datetime:
+    """Within the flight mostly, sometimes on its very edges or outside."""
+    campaign = composer.market.campaigns[entry.row.campaign_id]
+    starts_at = campaign.starts_at
+    ends_at = campaign.ends_at or starts_at + timedelta(days=400)
+    inside = starts_at + (ends_at - starts_at) * chance.random()
+    edges = [starts_at - MILLISECOND, starts_at, ends_at - MILLISECOND, ends_at]
+    return chance.choice([inside] * 8 + edges)
+
+
+def compare(
+    index: Snapshot,
+    composer: Composer,
+    sample: list[Entry],
+    parts: dict[int, list[Expression]],
+    visit: dict[str, object],
+) -> None:
+    found = set(index.match(visit))
+    for entry in sample:
+        booking_id = entry.row.booking_id
+        expected = is_eligible(composer, entry, parts[booking_id], visit)
+        if (booking_id in found) != expected:
+            raise SnapshotWrongError(
+                f"The index says {booking_id in found} and the plain evaluator {expected} of "
+                f"booking {booking_id}: {entry.text}"
+            )
+
+
+def is_eligible(
+    composer: Composer, entry: Entry, parts: list[Expression], visit: dict[str, object]
+) -> bool:
+    """The definition of eligible, without the index."""
+    required = (attribute.name for attribute in composer.market.catalog if attribute.required)
+    return (
+        visit[PUBLISHER] == entry.row.publisher
+        and all(visit.get(name) is not None for name in required)
+        and is_in_flight(composer, entry, visit)
+        and all(part.evaluate(visit) is True for part in parts)
+    )
+
+
+def is_in_flight(composer: Composer, entry: Entry, visit: dict[str, object]) -> bool:
+    campaign = composer.market.campaigns[entry.row.campaign_id]
+    at = datetime.fromtimestamp(0, UTC) + MILLISECOND * int(str(visit["time"]))
+    is_over = campaign.ends_at is not None and at >= floor(campaign.ends_at)
+    return at >= floor(campaign.starts_at) and not is_over
+
+
+def floor(moment: datetime) -> datetime:
+    """Times in the index have milliseconds; the database has finer ones."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

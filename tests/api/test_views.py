@@ -47,7 +47,7 @@ def test_mistake_comes_back_with_its_position_and_a_suggestion(editor: Client) -
     assert "geo.country" in error["suggestion"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "geo.country =", "(", "'", "é ∧ ∨", "a" * 70_000])
+@pytest.mark.parametrize("text", ["", "   ", "geo.country =", "(", "'", "é ≥ 3", "a" * 70_000])
 def test_any_text_is_judged_not_refused(editor: Client, text: str) -> None:
     response = validate(editor, {"text": text})
     assert response.status_code == 200
@@ -55,11 +55,21 @@ def test_any_text_is_judged_not_refused(editor: Client, text: str) -> None:
     assert response.json()["errors"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["{", "[]", "null", "7", "{}", '{"text": null}', '{"text": 7.5e}', '{"text": ["a"]}']
-    + ['{"text": "\\u0000"}', '{"text": "\\ud800"}'],
-)
+MALFORMED = [
+    "{",
+    "[]",
+    "null",
+    "7",
+    "{}",
+    '{"text": null}',
+    '{"text": 7.5e}',
+    '{"text": ["a"]}',
+    '{"text": "\\u0000"}',
+    '{"text": "\\ud800"}',
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED)
 def test_malformed_request_is_a_problem_document(editor: Client, body: str) -> None:
     response = validate(editor, body)
     assert response.status_code == 400
