@@ -2,7 +2,14 @@
 
 from django.urls import include, path
 
+from exchange.health import healthz, readyz
+from exchange.metrics import metrics
+
 urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
+    path("", include("exchange.api.urls")),
     path("reports/", include("exchange.reports.urls")),
     path("", include("exchange.web.urls")),
 ]

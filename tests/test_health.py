@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.published import publish
@@ -19,7 +19,7 @@ def test_alive_without_login(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_ready_when_database_broker_and_snapshot_are_there(
-    client: Client, settings: SettingsWrapper, tmp_path: Path
+    client: Client, settings: Settings, tmp_path: Path
 ) -> None:
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
@@ -32,9 +32,7 @@ def test_ready_when_database_broker_and_snapshot_are_there(
 
 
 @pytest.mark.django_db
-def test_not_ready_without_a_snapshot(
-    client: Client, settings: SettingsWrapper, tmp_path: Path
-) -> None:
+def test_not_ready_without_a_snapshot(client: Client, settings: Settings, tmp_path: Path) -> None:
     settings.SNAPSHOT_DIR = tmp_path
     response = client.get("/readyz")
     assert response.status_code == 503

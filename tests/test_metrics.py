@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 TOKEN = "a-long-random-token"
 
@@ -21,7 +21,7 @@ def test_others_find_nothing(client: Client, address: str) -> None:
     assert client.get("/metrics", REMOTE_ADDR=address).status_code == 404
 
 
-def test_others_may_read_with_the_token(client: Client, settings: SettingsWrapper) -> None:
+def test_others_may_read_with_the_token(client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = TOKEN
     for token, status in [(TOKEN, 200), ("wrong", 404), ("", 404), (TOKEN + "\xfc", 404)]:
         headers = {"Authorization": f"Bearer {token}"}
@@ -29,7 +29,7 @@ def test_others_may_read_with_the_token(client: Client, settings: SettingsWrappe
         assert response.status_code == status
 
 
-def test_empty_token_is_no_token(client: Client, settings: SettingsWrapper) -> None:
+def test_empty_token_is_no_token(client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     headers = {"Authorization": "Bearer "}
     response = client.get("/metrics", headers=headers, REMOTE_ADDR="203.0.113.7")

@@ -91,10 +91,8 @@ def is_eligible(
     composer: Composer, entry: Entry, parts: list[Expression], visit: dict[str, object]
 ) -> bool:
     """The definition of eligible, without the index."""
-    required = (attribute.name for attribute in composer.market.catalog if attribute.required)
     return (
         visit[PUBLISHER] == entry.row.publisher
-        and all(visit.get(name) is not None for name in required)
         and is_in_flight(composer, entry, visit)
         and all(part.evaluate(visit) is True for part in parts)
     )

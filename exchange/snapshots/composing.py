@@ -123,7 +123,8 @@ def compile_all(market: Market, texts: dict[int, str]) -> dict[int, Expression |
     compiled: dict[int, Expression | ExpressionError] = {}
     for key, text in texts.items():
         try:
-            compiled[key] = parse(text, market.catalog)
+            # There are no named definitions or lists for people yet: `@edge.17` is not theirs.
+            compiled[key] = parse(text, market.catalog, definitions={}, lists={})
         except ExpressionError as error:
             compiled[key] = error
     return compiled

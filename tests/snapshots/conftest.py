@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from exchange.serving.directory import SnapshotDirectory
 from tests.snapshots.story import Story, tell
@@ -13,7 +13,7 @@ from tests.snapshots.story import Story, tell
 
 @pytest.fixture(autouse=True)
 def directory(
-    tmp_path: Path, settings: SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> SnapshotDirectory:
     root = tmp_path / "snapshots"
     settings.SNAPSHOT_DIR = root

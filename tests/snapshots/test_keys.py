@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.utils import timezone
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from exchange.accounts.models import ApiKey, Organisation
 from exchange.accounts.services import create_api_key, revoke_api_key
@@ -48,7 +48,7 @@ def test_revoked_and_expired_keys_are_not_published(
 
 
 def test_demo_keys_are_published_only_where_demo_logins_are(
-    story: Story, directory: SnapshotDirectory, settings: SettingsWrapper
+    story: Story, directory: SnapshotDirectory, settings: Settings
 ) -> None:
     make_key(story, is_demo=True)
     settings.DEMO_LOGINS = True
