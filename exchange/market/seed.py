@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps as installed_apps
 from django.apps.registry import Apps
 
 ATTRIBUTES_FILE = Path(__file__).with_name("attributes.json")
@@ -20,8 +21,9 @@ def read_attributes() -> list[dict[str, Any]]:
     return rows
 
 
-def seed_attributes(*, apps: Apps, using: str, **_: object) -> None:
-    """Receives `post_migrate`; `apps` is the state that the migrations led to."""
+def seed_attributes(*, using: str, apps: Apps = installed_apps, **_: object) -> None:
+    """Receives `post_migrate`; `apps` is the state that the migrations led to, and is not given
+    after a flush."""
     try:
         attribute = apps.get_model("market", "Attribute")
     except LookupError:  # migrated back to nothing
