@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from django.conf import settings
@@ -37,16 +38,16 @@ NO_BROWSER = (
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(services: dict[str, str]) -> None:
-    """pytest-django asks for this before it makes the test database: the server must run by then."""
+    """pytest-django asks for this before it makes the test database: the server must run then."""
 
 
 def _test_environment() -> dict[str, str]:
     """The environment for another process that shall see the test database, not the one it is made
     from.
     """
-    name = connection.settings_dict["NAME"]
-    before, _, _ = os.environ["DATABASE_URL"].rpartition("/")
-    return {**os.environ, "DATABASE_URL": f"{before}/{name}"}
+    address = urlsplit(os.environ["DATABASE_URL"])
+    test_address = address._replace(path="/" + connection.settings_dict["NAME"])
+    return {**os.environ, "DATABASE_URL": urlunsplit(test_address)}
 
 
 def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM) -> Program:

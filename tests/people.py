@@ -17,7 +17,7 @@ def hire(name: str, role: Role, organisation: Organisation) -> User:
 
 
 @pytest.fixture
-def operator(db: None) -> Organisation:  # noqa: ARG001
+def operator(db: None) -> Organisation:
     """The organisation that runs the exchange."""
     return Organisation.objects.create(name="Treeline Exchange", is_operator=True)
 

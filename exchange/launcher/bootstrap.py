@@ -6,6 +6,7 @@ Run by the system's Python, before anything is installed. Each step leaves a sta
 what to do.
 """
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -33,8 +35,9 @@ class SetupError(Exception):
 def main() -> int:
     started = time.monotonic()
     try:
-        check_build_tools()
-        worked = [make_venv(), install_dependencies(), build_engine()]
+        with one_at_a_time():
+            check_build_tools()
+            worked = [make_venv(), install_dependencies(), build_engine()]
     except SetupError as problem:
         print(f"setup: {problem}", file=sys.stderr)
         return 1
@@ -43,6 +46,18 @@ def main() -> int:
     if any(worked):
         say(f"ready after {time.monotonic() - started:.0f} s")
     return 0
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two set-ups of one checkout would undo each other's work; locks this very file."""
+    with Path(__file__).open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another set-up of this checkout")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def say(text: str) -> None:

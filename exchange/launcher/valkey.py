@@ -103,7 +103,7 @@ def _wait_until_ready(place: ValkeyPlace, running: Running, *, seconds: float = 
 
 
 def _answers(place: ValkeyPlace) -> bool:
-    """Two lines of the protocol by hand: importing a client takes longer than starting the server."""
+    """By hand: importing a client takes longer than starting the server."""
     try:
         with socket.create_connection(("127.0.0.1", place.port), timeout=2) as connection:
             connection.sendall(f"AUTH {place.password}\r\nPING\r\n".encode())
