@@ -75,3 +75,9 @@ def test_migrating_again_restores_what_is_missing_and_keeps_what_an_operator_cha
     call_command("migrate", verbosity=0)
     assert Attribute.objects.filter(name="geo.city").exists()
     assert Attribute.objects.get(name="geo.country").description == "Where they live."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flushed_database_has_its_catalogue_again() -> None:
+    call_command("flush", interactive=False, verbosity=0)
+    assert Attribute.objects.count() == len(read_attributes())
