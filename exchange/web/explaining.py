@@ -108,16 +108,15 @@ def check_campaign(campaign: Campaign, moment: datetime) -> Iterator[Step]:
         campaign.is_live,
         "" if campaign.is_live else f"It is {status}, not live.",
     )
+    yield Step("In flight", *check_flight(campaign, moment))
+
+
+def check_flight(campaign: Campaign, moment: datetime) -> tuple[bool, str]:
     if moment < campaign.starts_at:
-        yield Step(
-            "In flight", False, f"The campaign starts on {campaign.starts_at:%Y-%m-%d %H:%M} UTC."
-        )
-    elif campaign.ends_at and moment >= campaign.ends_at:
-        yield Step(
-            "In flight", False, f"The campaign ended on {campaign.ends_at:%Y-%m-%d %H:%M} UTC."
-        )
-    else:
-        yield Step("In flight", True)
+        return False, f"The campaign starts on {campaign.starts_at:%Y-%m-%d %H:%M} UTC."
+    if campaign.ends_at and moment >= campaign.ends_at:
+        return False, f"The campaign ended on {campaign.ends_at:%Y-%m-%d %H:%M} UTC."
+    return True, ""
 
 
 def check_path(path: BookingPath, flat: dict[str, Any], catalog: Catalog) -> Iterator[Step]:

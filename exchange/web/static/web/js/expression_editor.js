@@ -53,6 +53,8 @@ class ExpressionEditor {
 
   checkSoon() {
     this.serial += 1;
+    // Places in the list are those of the text before: nobody may click on them any more.
+    for (const button of this.list.querySelectorAll("button")) button.disabled = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(), PAUSE_MS);
   }
