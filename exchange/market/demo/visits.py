@@ -127,7 +127,7 @@ def _draw_people(rng: np.random.Generator, population: Population, country: Ints
     """A power law: few people make most visits of a country."""
     first = population.first_of_country
     count = first[country + 1] - first[country]
-    return first[country] + (rng.random(country.size) ** 2.5 * count).astype(np.int64)
+    return first[country] + (rng.random(country.size) ** 3.2 * count).astype(np.int64)
 
 
 def _draw_pages(rng: np.random.Generator, inventory: Inventory, publisher: Ints) -> Ints:
