@@ -146,10 +146,10 @@ def _connect_market(
 ) -> None:
     for ssp in ssps:
         builder.sell(ssp, builder.some(exchanges, 3, 4), MARKET_RULES, (16, 48))
-        builder.sell(ssp, builder.some(resellers, 1, 2), MARKET_RULES, (20, 60))
+        builder.sell(ssp, builder.some(resellers, 1, 2), MARKET_RULES, (6, 24))
         builder.sell(ssp, builder.some(dsps, 2, 3), MARKET_RULES, (24, 60))
     for reseller in resellers:
-        builder.sell(reseller, builder.some(exchanges, 2, 3), MARKET_RULES, (20, 56))
+        builder.sell(reseller, builder.some(exchanges, 2, 3), MARKET_RULES, (6, 20))
     # The last two platforms buy from nobody but supply platforms: not every publisher reaches them.
     for exchange in exchanges:
         builder.sell(exchange, builder.some(dsps[:-2] or dsps, 5, 7), MARKET_RULES, (8, 40))

@@ -158,27 +158,27 @@ def no_forced_screens(_: random.Random) -> str:
 
 PUBLISHER_RULES: Weighted[Rule] = weigh(
     {
-        everything: 22,
-        consent_where_gdpr_applies: 8,
-        consent_in_gdpr_countries: 5,
+        everything: 14,
+        consent_where_gdpr_applies: 9,
+        consent_in_gdpr_countries: 7,
         cheap_enough: 6,
         no_data_centres: 6,
-        waking_hours: 3,
-        not_region: 4,
+        waking_hours: 5,
+        not_region: 5,
         known_formats: 6,
         no_forced_screens: 4,
     }
 )
 MARKET_RULES: Weighted[Rule] = weigh(
     {
-        everything: 30,
-        consent_in_gdpr_countries: 8,
+        everything: 20,
+        consent_in_gdpr_countries: 11,
         consent_where_gdpr_applies: 7,
-        storage_purpose: 3,
+        storage_purpose: 5,
         no_children: 8,
-        brand_safe: 9,
+        brand_safe: 11,
         no_data_centres: 6,
-        known_networks: 3,
+        known_networks: 4,
         blocked_domains: 8,
         short_chain: 5,
         blocked_referrers: 4,
@@ -188,24 +188,24 @@ MARKET_RULES: Weighted[Rule] = weigh(
         only_tv: 1,
         only_apps: 1,
         standard_banners: 4,
-        no_night_on_weekdays: 3,
+        no_night_on_weekdays: 4,
     }
 )
 ADVERTISER_RULES: Weighted[Rule] = weigh(
     {
-        everything: 45,
+        everything: 34,
         brand_safe: 14,
         no_children: 8,
         no_politics_or_crime: 6,
         no_finance_pages: 3,
-        strictly_brand_safe: 2,
+        strictly_brand_safe: 4,
         blocked_domains: 6,
-        cheap_enough: 5,
+        cheap_enough: 6,
         consent_where_gdpr_applies: 6,
-        vendor_consent: 2,
-        waking_hours: 3,
-        only_web: 1,
+        vendor_consent: 4,
+        waking_hours: 6,
+        only_web: 2,
         long_enough_video: 3,
-        not_region: 2,
+        not_region: 4,
     }
 )
