@@ -27,10 +27,31 @@ from targeting import Expression, parse
 ENOUGH_ELIGIBLE = 5
 BOOKINGS_TRIED = 1_000
 VISITS_TRIED = 60
-STAMPED = frozenset({"visit_id", "time", "local_time", "publisher.id"})
-# What a reader can do without; left out before the choice, so that the answer is the same.
-UNNEEDED = frozenset(
-    {"site.ref", "device.model", "device.os_version", "geo.zip", "user.gender", "user.age"}
+# What the line shows of a visit: enough to be eligible, little enough to be read.
+SHOWN = (
+    "site.domain",
+    "site.page",
+    "site.cat",
+    "site.page_cat",
+    "content.risk",
+    "content.sensitive_topics",
+    "imp.channel",
+    "imp.media_types",
+    "imp.sizes",
+    "imp.floor",
+    "device.type",
+    "device.os",
+    "device.browser",
+    "device.language",
+    "device.ip",
+    "geo.country",
+    "geo.region",
+    "geo.city",
+    "geo.utc_offset",
+    "user.segments",
+    "user.consent",
+    "regs.gdpr",
+    "regs.coppa",
 )
 
 
@@ -128,12 +149,14 @@ def count_eligible(offers: Offers, visit: Mapping[str, Any]) -> int:
 
 
 def _visits_of(file: Path, seller_id: str) -> Iterator[dict[str, Any]]:
-    """Well-known visits first: the more a visit says, the better it shows what can be asked."""
-    table = pq.read_table(file, filters=[("publisher.id", "=", seller_id)])
-    table = table.filter(pc.is_valid(table["user.segments"])).slice(0, VISITS_TRIED)
+    """Visits that a reader understands: of known people in a known place, on harmless pages."""
+    is_telling = (
+        (pc.field("publisher.id") == seller_id)
+        & (pc.field("content.risk") == "low")
+        & pc.field("geo.city").is_valid()
+        & pc.field("user.segments").is_valid()
+        & pc.field("user.consent").is_valid()
+    )
+    table = pq.read_table(file, columns=list(SHOWN), filters=is_telling).slice(0, VISITS_TRIED)
     for row in table.to_pylist():
-        yield {
-            name: value
-            for name, value in row.items()
-            if value is not None and name not in STAMPED and name not in UNNEEDED
-        }
+        yield {name: value for name, value in row.items() if value is not None}

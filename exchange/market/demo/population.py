@@ -151,10 +151,12 @@ def _draw_ips(rng: np.random.Generator, country: Ints) -> pa.Array:
 def _draw_segments(rng: np.random.Generator, consent: Ints) -> pa.Array:
     """Who refused, and a fifth of the others, have no segments known (null, not empty)."""
     size = consent.size
-    counts = np.minimum(rng.poisson(5.0, size), 16)
     is_known = (consent != NO) & (rng.random(size) > 0.2)
-    counts[~is_known] = 0
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-    values = (rng.random(int(offsets[-1])) ** 1.7 * len(SEGMENTS)).astype(np.int32)
-    texts = pa.array(SEGMENTS).take(pa.array(values))
+    counts = np.where(is_known, np.minimum(rng.poisson(5.0, size), 16), 0)
+    person = np.repeat(np.arange(size), counts)
+    segment = (rng.random(person.size) ** 1.7 * len(SEGMENTS)).astype(np.int64)
+    # Sorted and without repetition: one number holds both the person and the segment.
+    pairs = np.unique(person * len(SEGMENTS) + segment)
+    offsets = np.searchsorted(pairs, np.arange(size + 1) * len(SEGMENTS)).astype(np.int32)
+    texts = pa.array(SEGMENTS).take(pa.array(pairs % len(SEGMENTS)))
     return pa.ListArray.from_arrays(pa.array(offsets), texts, mask=pa.array(~is_known))
