@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ def positive(text: str) -> int:
 class Command(BaseCommand):
     help = "Loads a believable exchange and its visit log; does nothing when it is already there."
     # They import every page; `make run` has them run elsewhere and wants this call to be quick.
-    requires_system_checks: Sequence[str] = ()
+    requires_system_checks: tuple[str, ...] = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--campaigns", type=positive, default=3_000)
