@@ -173,6 +173,7 @@ cdef uint32_t parse_and(Cursor* cursor) noexcept nogil:
     cdef vector[uint32_t] children
     while at_keyword(cursor, KEY_AND) or begins_unit(cursor):
         if children.empty():
+            children.reserve(12)
             children.push_back(node)
         if at_keyword(cursor, KEY_AND):
             advance(cursor)
