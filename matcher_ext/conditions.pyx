@@ -173,7 +173,14 @@ cdef bint parse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
         advance(cursor)
     else:
         if at_keyword(cursor, KEY_NOT):
-            if not is_word_operator(cursor):
+            token = peek(cursor)
+            if token.kind == TOKEN_COMPARE:
+                add_problem(
+                    cursor, EXPECTED_OPERATOR, draft.operator_start, token.end,
+                    draft.condition.attribute, 2 + token.word,
+                )
+                return False
+            if not is_word_operator(&token):
                 return end_bare(cursor, draft)
             draft.condition.negated = 1
             advance(cursor)
@@ -190,18 +197,20 @@ cdef bint parse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
     return True
 
 
-cdef bint is_word_operator(const Cursor* cursor) noexcept nogil:
-    """Whether an operator follows the `not` that the cursor stands on, without moving it."""
+cdef Token peek(const Cursor* cursor) noexcept nogil:
+    """The token after the current one, without moving the cursor."""
     cdef Cursor ahead = cursor[0]
-    cdef Tree* tree = ahead.tree
-    cdef size_t notes = tree.notes.size()
-    cdef size_t problems = tree.problems.size()
+    cdef size_t notes = ahead.tree.notes.size()
+    cdef size_t problems = ahead.tree.problems.size()
     advance(&ahead)
-    tree.notes.resize(notes)
-    tree.problems.resize(problems)
-    return ahead.token.kind == TOKEN_KEYWORD and ahead.token.word >= KEY_IN and (
-        ahead.token.word != KEY_COUNT
-    )
+    ahead.tree.notes.resize(notes)
+    ahead.tree.problems.resize(problems)
+    return ahead.token
+
+
+cdef bint is_word_operator(const Token* token) noexcept nogil:
+    """Whether an infix `not` may stand before it."""
+    return token.kind == TOKEN_KEYWORD and token.word >= KEY_IN and token.word != KEY_COUNT
 
 
 cdef bint end_bare(Cursor* cursor, Draft* draft) noexcept nogil:
@@ -352,8 +361,9 @@ cdef bint parse_list(Cursor* cursor, Draft* draft) noexcept nogil:
         advance(cursor)
         return True
     while True:
-        if not parse_value(cursor, draft) or not count_value(cursor):
-            return False
+        if not parse_value(cursor, draft):
+            return close_brackets(cursor, 1)
+        count_value(cursor)
         if cursor.token.kind == TOKEN_COMMA:
             advance(cursor)
         elif cursor.token.kind == TOKEN_CLOSE:
@@ -381,14 +391,27 @@ cdef bint skip_value(Cursor* cursor) noexcept nogil:
     return True
 
 
-cdef bint count_value(Cursor* cursor) noexcept nogil:
+cdef void count_value(Cursor* cursor) noexcept nogil:
     cursor.values += 1
-    if cursor.values != MAX_VALUES + 1 or cursor.composed:
-        return True
-    add_problem(
-        cursor, TOO_MANY_VALUES, cursor.last_end - 1, cursor.last_end, NOTHING, MAX_VALUES
-    )
-    return True
+    if cursor.values == MAX_VALUES + 1 and not cursor.composed:
+        add_problem(
+            cursor, TOO_MANY_VALUES, cursor.last_end - 1, cursor.last_end, NOTHING, MAX_VALUES
+        )
+
+
+cdef bint close_brackets(Cursor* cursor, uint32_t open_brackets) noexcept nogil:
+    """After a problem inside brackets: skips behind them. False if they are never closed."""
+    while cursor.token.kind != TOKEN_END:
+        if cursor.token.kind == TOKEN_OPEN:
+            open_brackets += 1
+        elif cursor.token.kind == TOKEN_CLOSE:
+            open_brackets -= 1
+        elif cursor.token.kind == TOKEN_KEYWORD and cursor.token.word <= KEY_XNOR:
+            return False
+        advance(cursor)
+        if open_brackets == 0:
+            return True
+    return False
 
 
 cdef bint parse_managed_list(Cursor* cursor, Draft* draft) noexcept nogil:
@@ -744,13 +767,14 @@ cdef bint expect_token(Cursor* cursor, uint8_t kind, uint32_t problem) noexcept 
 
 cdef bint parse_point(Cursor* cursor) noexcept nogil:
     """`(latitude, longitude)`"""
+    if not expect_token(cursor, TOKEN_OPEN, BAD_POINT):
+        return False
     return (
-        expect_token(cursor, TOKEN_OPEN, BAD_POINT)
-        and parse_coordinate(cursor, 90.0, BAD_POINT)
+        parse_coordinate(cursor, 90.0, BAD_POINT)
         and expect_token(cursor, TOKEN_COMMA, BAD_POINT)
         and parse_coordinate(cursor, 180.0, BAD_POINT)
         and expect_token(cursor, TOKEN_CLOSE, BAD_POINT)
-    )
+    ) or close_brackets(cursor, 1)
 
 
 cdef bint parse_circle(Cursor* cursor, Draft* draft) noexcept nogil:
@@ -777,12 +801,14 @@ cdef bint parse_polygon(Cursor* cursor, Draft* draft) noexcept nogil:
     cdef uint32_t opening = cursor.token.start
     cdef Tree* tree = cursor.tree
     cdef size_t first = tree.words.size()
+    cdef size_t problems = tree.problems.size()
     cdef size_t size
     if not expect_token(cursor, TOKEN_OPEN, BAD_POINT):
         return False
     while True:
-        if not parse_point(cursor) or not count_value(cursor):
-            return False
+        if not parse_point(cursor):
+            return close_brackets(cursor, 1)
+        count_value(cursor)
         if cursor.token.kind != TOKEN_COMMA:
             break
         advance(cursor)
@@ -795,7 +821,8 @@ cdef bint parse_polygon(Cursor* cursor, Draft* draft) noexcept nogil:
         tree.words[first + 1] == tree.words[size - 1]
     ):
         tree.words.resize(size - 2)
-    check_polygon(cursor, opening, first)
+    if tree.problems.size() == problems:
+        check_polygon(cursor, opening, first)
     return True
 
 

@@ -38,9 +38,8 @@ OPERATORS = (
 )  # fmt: skip
 
 # By Keyword of lexer.pxd, for those that can be expected.
-KEYWORDS = {
-    1: "and", 13: "present`, `missing` or `empty", 18: "of", 21: "with", 28: "km", 30: "polygon",
-}  # fmt: skip
+KEYWORDS = {1: "and", 18: "of", 21: "with", 30: "polygon"}
+EMPTY, KM = 13, 28
 
 NOUNS = {
     "boolean": "true or false",
@@ -149,8 +148,6 @@ def instead_of(operator: str, type_name: str) -> str | None:
         return "in network (..)" if operator in ("in", "one of", "starts with", "like") else None
     if type_name == "boolean":
         return "= true"
-    if type_name != "string" and operator in ("starts with", "contains", "like", "ends with"):
-        return "between .. and .."
     return SCALAR_INSTEAD.get(operator)
 
 
@@ -169,6 +166,8 @@ def wrong_value(found: Found) -> Words:
 
 
 def unquoted_text(found: Found) -> Words:
+    if found.type in ("boolean", "integer", "float", "integer set"):
+        return expected_value(found)
     return f"text values need quotes: {shown(found.word)}", f"write {shown(quoted(found.word))}"
 
 
@@ -187,8 +186,12 @@ def not_in_domain(found: Found) -> Words:
 
 def expected_word(found: Found) -> Words:
     where = f"before {shown(found.word)}" if found.word else "at the end"
-    if found.other == 28:
-        return f"a distance is written in kilometres: `km` is missing {where}", None
+    if found.other == KM:
+        return f"distances are in kilometres: `km` is missing {where}", None
+    if found.other == EMPTY:
+        is_value = found.word[:1] in ("'", '"') or found.word[:1].isdigit()
+        suggestion = f"for a value write `= {found.word}`" if is_value else None
+        return "after `is` comes `present`, `missing` or `empty`", suggestion
     return f"`{KEYWORDS[found.other]}` is missing {where}", None
 
 
@@ -196,7 +199,10 @@ def expected_value(found: Found) -> Words:
     what = LITERALS.get(found.type, "a value")
     if not found.word:
         return f"the expression ends where {what} is expected", None
-    return f"{what} is expected instead of {shown(found.word)}", None
+    suggestion = None
+    if found.word in ("<", ">") and OPERATORS[found.other] == "=":
+        suggestion = f"write `{found.word}=`"
+    return f"{what} is expected instead of {shown(found.word)}", suggestion
 
 
 def expected_list(found: Found) -> Words:
@@ -212,6 +218,10 @@ def expected_list(found: Found) -> Words:
 def expected_operator(found: Found) -> Words:
     if found.other == 1:
         return "`count(..)` is compared with a number, for example `count(segments) > 2`", None
+    if found.other >= 2:
+        operator = OPERATORS[found.other - 2]
+        opposite = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}[operator]
+        return f"`not` cannot stand before `{operator}`", f"write `{opposite}`"
     if not found.word:
         return "the expression ends where an operator is expected", None
     message = f"an operator is expected instead of {shown(found.word)}"
@@ -273,8 +283,9 @@ def bad_timestamp(found: Found) -> Words:
 
 def bad_number(found: Found) -> Words:
     digits = found.word.lstrip("+0123456789.-eE")
-    if found.word.startswith("+"):
-        return f"{shown(found.word)} is not a number", f"write `{found.word[1:]}`"
+    plain = found.word.lstrip("+0")
+    if plain != found.word and plain.isdecimal():
+        return f"{shown(found.word)} is not a number", f"write `{plain}`"
     if digits and found.word[: -len(digits)]:
         return (
             f"{shown(found.word)} is not a number",
@@ -307,6 +318,16 @@ def wrong_list(found: Found) -> Words:
     )
 
 
+def bad_escape(found: Found) -> Words:
+    if found.word.startswith("\\u"):
+        return f"{shown(found.word)} is not a character", None
+    return f"{shown(found.word)} is not an escape", "write `\\\\` for a backslash"
+
+
+def empty_string(found: Found) -> Words:
+    return f"the text after `{OPERATORS[found.other]}` is empty", "name at least one character"
+
+
 def bad_name(found: Found) -> Words:
     kind = "definition" if found.word == "@" else "list"
     return f"the name of a {kind} is expected right after {shown(found.word)}", None
@@ -316,6 +337,8 @@ WORDING: dict[Code, Callable[[Found], Words]] = {
     Code.UNEXPECTED_CHARACTER: unexpected_character,
     Code.BAD_NUMBER: bad_number,
     Code.BAD_NAME: bad_name,
+    Code.BAD_ESCAPE: bad_escape,
+    Code.EMPTY_STRING: empty_string,
     Code.EXPECTED_CONDITION: expected_condition,
     Code.UNKNOWN_ATTRIBUTE: unknown_attribute,
     Code.BARE_ATTRIBUTE: bare_attribute,
@@ -347,7 +370,6 @@ FIXED: dict[Code, Words] = {
         "keep them in a managed list and use `$name`",
     ),
     Code.UNCLOSED_STRING: ("the closing quote of this text is missing", None),
-    Code.BAD_ESCAPE: ("{word} is not an escape", "write `\\\\` for a backslash"),
     Code.EXPECTED_CONNECTIVE: (
         "`and` or `or` is missing before {word}",
         None,
@@ -367,7 +389,6 @@ FIXED: dict[Code, Words] = {
     ),
     Code.FLOAT_NOT_FINITE: ("{word} is too large", None),
     Code.REVERSED_RANGE: ("the range {word} holds nothing", "write the smaller bound first"),
-    Code.EMPTY_STRING: ("every text contains the empty one", "name at least one character"),
     Code.BAD_SCHEDULE: (
         "{word} is not a weekly schedule",
         "write it like `'Mon-Fri 08:00-18:00, Sat 22:00-02:00'`",

@@ -171,18 +171,27 @@ cdef uint32_t parse_and(Cursor* cursor) noexcept nogil:
     cdef uint32_t start = cursor.token.start
     cdef uint32_t node = parse_unit(cursor)
     cdef vector[uint32_t] children
-    while at_keyword(cursor, KEY_AND) or begins_unit(cursor):
+    while not ends_conjunction(cursor):
         if children.empty():
             children.reserve(12)
             children.push_back(node)
         if at_keyword(cursor, KEY_AND):
             advance(cursor)
-        else:
+        elif cursor.token.kind != TOKEN_INVALID:
             add_problem(
                 cursor, EXPECTED_CONNECTIVE, cursor.token.start, cursor.token.end, NOTHING, 0
             )
+            if not begins_unit(cursor):
+                skip_broken(cursor, cursor.token.start)
+                continue
         children.push_back(parse_unit(cursor))
     return node if children.empty() else join(cursor, NODE_AND, &children, start)
+
+
+cdef bint ends_conjunction(const Cursor* cursor) noexcept nogil:
+    return cursor.token.kind == TOKEN_END or cursor.token.kind == TOKEN_CLOSE or (
+        is_connective(cursor) and cursor.token.word != KEY_AND
+    )
 
 
 cdef bint begins_unit(const Cursor* cursor) noexcept nogil:
