@@ -1,0 +1,23 @@
+"""The dynamic index: entries by id and named definitions over one store of shared nodes."""
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport NormalForm, Tree
+from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.snapshot cimport Snapshot
+from matcher_ext.store cimport NodeStore
+
+cdef class ATree:
+    """One lock guards all of it: several threads may use an index, one at a time changes it."""
+    cdef readonly CompiledCatalog catalog
+    cdef object lock
+    cdef NodeStore store
+    cdef unordered_map[int64_t, uint32_t] roots     # id -> node, of which it owns one use
+    cdef Tree tree                                  # scratch of the parser
+    cdef NormalForm form
+    cdef Snapshot frozen                            # of the present state, or None
+
+    cdef int _normalise(self, list texts) except -1
+    cdef int _check_names(self) except -1
+    cdef Snapshot _freeze(self)

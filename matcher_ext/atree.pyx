@@ -1,0 +1,252 @@
+"""The dynamic index's Python face. Nothing changes when a call raises."""
+import json
+import threading
+
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport NOTHING, clear_form
+from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.normal cimport normalise_texts
+from matcher_ext.plan cimport Entry, build_plan
+from matcher_ext.snapshot cimport Snapshot, freeze_buffer
+from matcher_ext.store cimport (
+    add_definition,
+    begin_form,
+    collect_references,
+    find_definition,
+    find_unknown_name,
+    intern,
+    open_store,
+    release,
+    replace_definition,
+)
+
+from matcher_ext.errors import ExpressionError
+from matcher_ext.language import check_text
+from matcher_ext.refusals import (
+    DefinitionCycleError,
+    DuplicateIdError,
+    RefusedExpressionsError,
+    UnknownDefinitionError,
+    UnknownIdError,
+)
+
+cdef enum:
+    CHUNK = 4096        # texts that are normalised at a time: bounds the memory of a bulk insert
+
+
+cdef class ATree:
+    """An index of expressions by 64-bit integer ids, for one catalogue.
+
+    A text may refer to definitions as `@name`; those are read through one node each, so that
+    defining a name again is one operation, whatever the number of expressions that use it.
+    """
+
+    def __cinit__(self, catalog):
+        self.catalog = compile_catalog(catalog)
+        self.lock = threading.Lock()
+        open_store(&self.store)
+
+    def __len__(self):
+        return self.roots.size()
+
+    def __contains__(self, entry_id):
+        return self.roots.count(entry_id) > 0
+
+    def insert(self, entry_id, expression):
+        """Adds one entry. The id must be new."""
+        try:
+            self.insert_many([entry_id], [expression])
+        except RefusedExpressionsError as refused:
+            raise refused.errors[entry_id] from None
+
+    def insert_many(self, ids, expressions):
+        """Adds many entries, or none at all if any of them is refused."""
+        ids = list(ids)
+        cdef vector[int64_t] numbers = ids
+        cdef list texts = [text_of(expression) for expression in expressions]
+        cdef size_t start, done = 0
+        if numbers.size() != <size_t>len(texts):
+            raise ValueError(f"{numbers.size()} ids for {len(texts)} expressions")
+        with self.lock:
+            self._check_new(numbers)
+            try:
+                for start in range(0, numbers.size(), CHUNK):
+                    self._normalise(texts[start:start + CHUNK])
+                    if self._has_refused():
+                        raise RefusedExpressionsError(self._describe(ids, texts))
+                    self._check_names()
+                    self._add_chunk(numbers[start:start + CHUNK])
+                    done = min(start + CHUNK, numbers.size())
+            except BaseException:
+                for entry_id in ids[:done]:
+                    self._remove(entry_id)
+                raise
+            self.frozen = None
+
+    def delete(self, entry_id):
+        """Removes one entry. The id must be present."""
+        with self.lock:
+            if not self.roots.count(entry_id):
+                raise UnknownIdError(f"id {entry_id} is not in the index")
+            self._remove(entry_id)
+            self.frozen = None
+
+    def define(self, str name, expression):
+        """Gives `@name` its meaning, or a new one."""
+        cdef bytes encoded = name.encode()
+        cdef uint32_t root, definition
+        with self.lock:
+            text = text_of(expression)
+            self._normalise([text])
+            if self._has_refused():
+                check_text(self.catalog, text, composed=True)
+            self._check_names()
+            begin_form(&self.store, &self.form)
+            root = intern(&self.store, &self.form, self.form.roots[0])
+            definition = find_definition(&self.store, encoded, len(encoded))
+            if definition == NOTHING:
+                add_definition(&self.store, encoded, len(encoded), root)
+            elif self._reaches(root, definition):
+                release(&self.store, root)
+                raise DefinitionCycleError(f"@{name} would refer to itself")
+            else:
+                replace_definition(&self.store, definition, root)
+            self.frozen = None
+
+    def match(self, visit):
+        """The ids whose expressions are true of the visit, ascending."""
+        return self.freeze().match(visit)
+
+    def match_ids(self, visit):
+        """The same ids as a numpy array, in no promised order."""
+        return self.freeze().match_ids(visit)
+
+    def match_with_warnings(self, visit):
+        """See Snapshot.match_with_warnings."""
+        return self.freeze().match_with_warnings(visit)
+
+    def freeze(self):
+        """The index as it is now, immutable. The same snapshot until something changes."""
+        with self.lock:
+            if self.frozen is None:
+                self.frozen = self._freeze()
+            return self.frozen
+
+    def stats(self):
+        """Sizes of the index."""
+        with self.lock:
+            return {
+                "entries": self.roots.size(),
+                "nodes": self.store.live,
+                "edges": self.store.live_links,
+                "predicates": self.store.predicates.size() - self.store.free_predicates.size(),
+                "definitions": self.store.definitions.size(),
+            }
+
+    cdef int _normalise(self, list texts) except -1:
+        """Fills the form, one root per text; NOTHING where a text is refused."""
+        cdef vector[const char*] starts
+        cdef vector[size_t] lengths
+        cdef Py_ssize_t length
+        cdef str text
+        for text in texts:
+            try:
+                starts.push_back(PyUnicode_AsUTF8AndSize(text, &length))
+            except UnicodeEncodeError:
+                length = 0          # an empty text is refused; check_text says why it really is
+                starts.push_back(b"")
+            lengths.push_back(<size_t>length)
+        with nogil:
+            clear_form(&self.form)
+            normalise_texts(
+                &self.catalog.table, starts.data(), lengths.data(), <uint32_t>starts.size(),
+                True, &self.tree, &self.form,
+            )
+        return 0
+
+    def _has_refused(self):
+        cdef uint32_t root
+        for root in self.form.roots:
+            if root == NOTHING:
+                return True
+        return False
+
+    def _describe(self, ids, texts):
+        """The language's errors of all texts, also of those after the first bad chunk."""
+        errors = {}
+        for entry_id, text in zip(ids, texts, strict=True):
+            try:
+                check_text(self.catalog, text, composed=True)
+            except ExpressionError as error:
+                errors[entry_id] = error
+        return errors
+
+    cdef int _check_names(self) except -1:
+        cdef uint32_t root, name
+        if self.form.names.empty():
+            return 0
+        for root in self.form.roots:
+            name = find_unknown_name(&self.store, &self.form, root)
+            if name != NOTHING:
+                span = self.form.names[name]
+                text = self.form.bytes.data()[span.offset:span.offset + span.length].decode()
+                raise UnknownDefinitionError(f"@{text} has no definition")
+        return 0
+
+    def _check_new(self, vector[int64_t] ids):
+        cdef int64_t entry_id
+        if len(set(ids)) != <Py_ssize_t>ids.size():
+            raise DuplicateIdError("an id is given twice")
+        for entry_id in ids:
+            if self.roots.count(entry_id):
+                raise DuplicateIdError(f"id {entry_id} is already in the index")
+
+    def _add_chunk(self, vector[int64_t] ids):
+        cdef size_t i
+        with nogil:
+            begin_form(&self.store, &self.form)
+            for i in range(ids.size()):
+                self.roots[ids[i]] = intern(&self.store, &self.form, self.form.roots[i])
+
+    def _remove(self, int64_t entry_id):
+        release(&self.store, self.roots[entry_id])
+        self.roots.erase(entry_id)
+
+    def _reaches(self, uint32_t root, uint32_t definition):
+        cdef vector[uint32_t] found
+        collect_references(&self.store, root, &found)
+        return definition in list(found)
+
+    cdef Snapshot _freeze(self):
+        cdef bytes rows = json.dumps(self.catalog.rows).encode()
+        cdef const char* catalog = rows
+        cdef size_t length = len(rows)
+        cdef uint32_t attributes = <uint32_t>len(self.catalog)
+        cdef vector[Entry] entries
+        cdef vector[char] buffer
+        cdef Entry entry
+        cdef pair[int64_t, uint32_t] item
+        with nogil:
+            entries.reserve(self.roots.size())
+            for item in self.roots:
+                entry.id = item.first
+                entry.root = item.second
+                entries.push_back(entry)
+            build_plan(&self.store, &entries, catalog, length, attributes, &buffer)
+        return freeze_buffer(self.catalog, &buffer)
+
+
+def compile_catalog(catalog):
+    """A CompiledCatalog, or the one that a catalogue of the language carries."""
+    if isinstance(catalog, CompiledCatalog):
+        return catalog
+    return catalog.compiled
+
+
+def text_of(expression):
+    """An expression's text; a plain text is its own."""
+    return expression if isinstance(expression, str) else expression.text

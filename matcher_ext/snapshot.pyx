@@ -1,0 +1,340 @@
+"""The Python face of a frozen index: save, open, match, count."""
+import json
+import mmap
+import os
+import tempfile
+from pathlib import Path
+
+import numpy
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from matcher_ext.arrow cimport Batch, Stream, read_row
+from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.matching cimport (
+    Scratch,
+    copy_ids,
+    count_ids,
+    match_visit,
+    open_scratch,
+)
+from matcher_ext.plan cimport (
+    CATALOG,
+    DEFINITIONS,
+    EDGES,
+    IDS,
+    KEYS,
+    NODES,
+    POSTINGS,
+    PREDICATES,
+    ROOTS,
+    Header,
+    checksum,
+    read_header,
+    read_plan,
+    section_count,
+)
+from matcher_ext.visit cimport clear_visit, is_eligible, read_visit
+
+from matcher_ext.refusals import SnapshotError
+
+
+cdef class Snapshot:
+    """A frozen index. Made by `ATree.freeze()` or `Snapshot.open(path)`, never changed."""
+
+    def __init__(self):
+        raise TypeError("a Snapshot comes from ATree.freeze() or Snapshot.open(path)")
+
+    @staticmethod
+    def open(path, *, verify=True):
+        """Maps a file. `verify=False` leaves out the checksum, for a file verified before."""
+        cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
+        cdef Py_buffer view
+        cdef const char* wrong
+        snapshot.mapping = map_file(path)
+        snapshot.pool = []
+        PyObject_GetBuffer(snapshot.mapping, &view, PyBUF_SIMPLE)
+        cdef const char* buffer = <const char*>view.buf
+        cdef uint64_t size = <uint64_t>view.len
+        PyBuffer_Release(&view)     # the mapping itself keeps the memory
+        wrong = read_header(buffer, size, &snapshot.plan)
+        if wrong == NULL and verify and not snapshot._is_whole():
+            wrong = b"its checksum is wrong"
+        if wrong == NULL:
+            snapshot.catalog = read_catalog(path, buffer, &snapshot.plan.header[0])
+            wrong = read_plan(buffer, size, <uint32_t>len(snapshot.catalog), &snapshot.plan)
+        if wrong != NULL:
+            raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
+        return snapshot
+
+    def save(self, path):
+        """Writes the file aside, syncs it and renames it into place."""
+        path = Path(path)
+        handle, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self._buffer())
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+    def __len__(self):
+        return section_count(&self.plan, IDS)
+
+    @property
+    def ids(self):
+        """All ids, ascending, as a read-only numpy array."""
+        if self.sorted_ids is None:
+            ids = numpy.frombuffer(self._section(IDS, 8), dtype=numpy.int64)
+            self.id_order = numpy.argsort(ids, kind="stable")
+            ordered = ids[self.id_order]
+            ordered.flags.writeable = False
+            self.sorted_ids = ordered
+        return self.sorted_ids
+
+    @property
+    def catalog_rows(self):
+        """The catalogue that the index was made with: (name, type, domain, required, retired)."""
+        return self.catalog.rows
+
+    def match(self, visit):
+        """The ids whose expressions are true of the visit, ascending."""
+        cdef ScratchHolder holder = self._match(visit)
+        cdef size_t i
+        with nogil:
+            holder.ids.resize(count_ids(&self.plan, &holder.scratch))
+            copy_ids(&self.plan, &holder.scratch, holder.ids.data())
+            sort(holder.ids.begin(), holder.ids.end())
+        matched = [holder.ids[i] for i in range(holder.ids.size())]
+        self.pool.append(holder)
+        return matched
+
+    def match_ids(self, visit):
+        """The same ids as a numpy array, in no promised order."""
+        cdef ScratchHolder holder = self._match(visit)
+        matched = self._copy_matched(holder)
+        self.pool.append(holder)
+        return matched
+
+    def match_with_warnings(self, visit):
+        """(ids as an ascending numpy array, names of attributes with a value of a wrong type)."""
+        cdef ScratchHolder holder = self._match(visit)
+        cdef uint32_t attribute
+        matched = self._copy_matched(holder)
+        matched.sort()
+        malformed = tuple(
+            self.catalog.names[attribute] for attribute in holder.scratch.visit.malformed
+        )
+        self.pool.append(holder)
+        return matched, malformed
+
+    def unknown_attributes(self, visit):
+        """Names in the visit that the catalogue does not have; matching ignores them."""
+        return tuple(name for name in visit if name not in self.catalog.numbers)
+
+    def match_batch(self, record_batch):
+        """(offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
+        cdef ScratchHolder holder = self._take()
+        cdef Batch batch
+        cdef vector[int64_t] offsets, ids
+        cdef size_t count
+        cdef int64_t row
+        offsets.push_back(0)
+        for batch in read_batches(self.catalog, record_batch):
+            with nogil:
+                for row in range(batch.rows):
+                    read_row(
+                        &self.catalog.table, &batch.columns, &batch.leaves, row,
+                        &holder.scratch.visit,
+                    )
+                    match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+                    count = ids.size()
+                    ids.resize(count + count_ids(&self.plan, &holder.scratch))
+                    copy_ids(&self.plan, &holder.scratch, ids.data() + count)
+                    offsets.push_back(<int64_t>ids.size())
+        self.pool.append(holder)
+        return to_numpy(&offsets), to_numpy(&ids)
+
+    def count_batch(self, record_batch, groups=None, *, group_count=None):
+        """Matching rows per id, in the order of `ids`.
+
+        `groups` gives each row a code from 0 to group_count - 1 (a negative one leaves the row
+        out); the answer then has one line per code.
+        """
+        lines, codes = read_groups(groups, group_count)
+        counts = numpy.zeros((lines, section_count(&self.plan, ROOTS)), dtype=numpy.int64)
+        self._count(record_batch, codes, counts)
+        sizes = numpy.frombuffer(self._section(ROOTS, 12), dtype=numpy.uint32)[2::3]
+        self.ids    # makes the order
+        counts = numpy.repeat(counts, sizes, axis=1)[:, self.id_order]
+        return counts[0] if groups is None else counts
+
+    def malformed_rows(self, record_batch):
+        """How many attributes of each row carried a value of a wrong type."""
+        cdef ScratchHolder holder = self._take()
+        cdef Batch batch
+        cdef vector[int64_t] counts
+        cdef int64_t row
+        for batch in read_batches(self.catalog, record_batch):
+            for row in range(batch.rows):
+                read_row(
+                    &self.catalog.table, &batch.columns, &batch.leaves, row, &holder.scratch.visit
+                )
+                counts.push_back(<int64_t>holder.scratch.visit.malformed.size())
+        self.pool.append(holder)
+        return to_numpy(&counts)
+
+    def stats(self):
+        """Sizes of the index: what it shares shows in entries against roots, edges and nodes."""
+        return {
+            "entries": section_count(&self.plan, IDS),
+            "expressions": section_count(&self.plan, ROOTS),
+            "predicates": section_count(&self.plan, PREDICATES),
+            "nodes": section_count(&self.plan, NODES),
+            "edges": section_count(&self.plan, EDGES),
+            "definitions": section_count(&self.plan, DEFINITIONS),
+            "keys": section_count(&self.plan, KEYS),
+            "postings": section_count(&self.plan, POSTINGS),
+            "bytes": self.plan.header.size,
+        }
+
+    def _count(self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts):
+        cdef ScratchHolder holder = self._take()
+        cdef Batch batch
+        cdef int64_t row, line, start = 0
+        cdef size_t i
+        for batch in read_batches(self.catalog, record_batch):
+            if codes is not None and start + batch.rows > codes.shape[0]:
+                raise ValueError("there are fewer group codes than rows")
+            with nogil:
+                for row in range(batch.rows):
+                    line = 0 if codes is None else codes[start + row]
+                    if line < 0:
+                        continue
+                    read_row(
+                        &self.catalog.table, &batch.columns, &batch.leaves, row,
+                        &holder.scratch.visit,
+                    )
+                    match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+                    for i in range(holder.scratch.matched.size()):
+                        counts[line, holder.scratch.matched[i]] += 1
+            start += batch.rows
+        self.pool.append(holder)
+
+    def _is_whole(self):
+        cdef uint64_t found
+        cdef const char* buffer = <const char*>self.plan.header
+        with nogil:
+            found = checksum(buffer, self.plan.header.size)
+        return found == self.plan.header.checksum
+
+    def _buffer(self):
+        cdef const char* start = <const char*>self.plan.header
+        return memoryview(<const char[:self.plan.header.size]>start).cast("B")
+
+    def _section(self, int section, size):
+        first = self.plan.header.offsets[section]
+        return self._buffer()[first:first + self.plan.header.counts[section] * size]
+
+    cdef ScratchHolder _take(self):
+        cdef ScratchHolder holder
+        if self.pool:
+            return self.pool.pop()
+        holder = ScratchHolder()
+        open_scratch(&self.plan, &holder.scratch)
+        clear_visit(&self.catalog.table, &holder.scratch.visit)
+        return holder
+
+    cdef ScratchHolder _match(self, visit):
+        cdef ScratchHolder holder = self._take()
+        clear_visit(&self.catalog.table, &holder.scratch.visit)
+        read_visit(self.catalog, visit, &holder.scratch.visit)
+        with nogil:
+            match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+        return holder
+
+    cdef object _copy_matched(self, ScratchHolder holder):
+        matched = numpy.empty(count_ids(&self.plan, &holder.scratch), dtype=numpy.int64)
+        cdef int64_t[::1] target = matched
+        if target.shape[0]:
+            copy_ids(&self.plan, &holder.scratch, &target[0])
+        return matched
+
+
+cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
+    """Takes over a buffer that build_plan made."""
+    cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
+    cdef const char* wrong
+    snapshot.pool = []
+    snapshot.catalog = catalog
+    snapshot.owned.swap(buffer[0])
+    wrong = read_plan(
+        snapshot.owned.data(), snapshot.owned.size(), <uint32_t>len(catalog), &snapshot.plan
+    )
+    if wrong != NULL:
+        raise AssertionError(f"freeze made a plan that cannot be read: {wrong.decode()}")
+    return snapshot
+
+
+def map_file(path):
+    try:
+        with Path(path).open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"{path} cannot be opened: {error}") from error
+
+
+cdef CompiledCatalog read_catalog(path, const char* buffer, const Header* header):
+    cdef const char* start = buffer + header.offsets[<int>CATALOG]
+    try:
+        rows = json.loads(start[:header.counts[<int>CATALOG]])
+        return CompiledCatalog(tuple(tuple(row) for row in rows))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise SnapshotError(f"{path} cannot be opened: its catalogue is malformed") from error
+
+
+def sync_folder(folder):
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_groups(groups, group_count):
+    """(lines of the answer, codes as a numpy array or None)."""
+    if groups is None:
+        return 1, None
+    codes = numpy.ascontiguousarray(groups, dtype=numpy.int64)
+    highest = int(codes.max(initial=-1)) + 1
+    lines = highest if group_count is None else int(group_count)
+    if highest > lines:
+        raise ValueError(f"a group code is {highest - 1}, but group_count is {lines}")
+    return lines, codes
+
+
+def read_batches(CompiledCatalog catalog, source):
+    """Batches of a record batch, a table, a reader: whatever speaks Arrow's PyCapsules."""
+    if hasattr(source, "__arrow_c_array__"):
+        yield Batch(catalog, *source.__arrow_c_array__())
+    elif hasattr(source, "__arrow_c_stream__"):
+        yield from Stream(catalog, source.__arrow_c_stream__())
+    else:
+        raise TypeError(f"{type(source).__name__} is not an Arrow record batch or table")
+
+
+cdef object to_numpy(vector[int64_t]* values):
+    array = numpy.empty(values.size(), dtype=numpy.int64)
+    cdef int64_t[::1] target = array
+    cdef size_t i
+    for i in range(values.size()):
+        target[i] = values[0][i]
+    return array

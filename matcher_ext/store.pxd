@@ -1,0 +1,71 @@
+"""The nodes of a dynamic index: one per distinct predicate, reference and subexpression.
+
+    entries ---> roots --\
+                          +--> nodes --links--> nodes .. --> predicates | definitions
+    definitions -> roots-/
+
+A node is found by its content's hash and then compared in full (the paper's expression-to-node
+table, section 4.2.1, without its trust in the hash). `uses` counts the actual links to a node:
+from parents, entries and definitions. A node without uses is removed and its number is used again.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport NormalForm, Predicate, PredicateView, Span
+
+cdef struct StoredNode:
+    uint64_t hash
+    uint32_t first      # and, or: links[first : first + count]; predicate; definition
+    uint32_t count
+    uint32_t uses       # 0: the number is free
+    uint8_t kind        # NormalKind
+    uint8_t negated     # references only
+
+cdef struct Definition:
+    Span name           # in names
+    uint32_t root       # node
+
+cdef cppclass NodeStore:
+    vector[StoredNode] nodes
+    vector[uint32_t] links
+    vector[uint32_t] table              # open addressing by hash: node or NOTHING
+    vector[uint32_t] free_nodes
+    vector[uint32_t] free_predicates
+    vector[Predicate] predicates
+    vector[int64_t] words
+    vector[char] bytes
+    vector[Definition] definitions
+    vector[uint32_t] name_table         # open addressing by name: definition or NOTHING
+    vector[char] names
+    uint32_t live                       # nodes in use
+    uint64_t live_links                 # of them; the rest of `links` is waste
+    # scratch of one call
+    vector[uint32_t] memo               # node of the form -> node, or NOTHING
+    vector[uint32_t] pending
+
+cdef void open_store(NodeStore* store) noexcept nogil
+cdef PredicateView view_store(const NodeStore* store) noexcept nogil
+
+cdef uint32_t find_definition(
+    const NodeStore* store, const char* name, size_t length
+) noexcept nogil
+# The first reference below a node of the form whose name has no definition, or NOTHING.
+cdef uint32_t find_unknown_name(
+    const NodeStore* store, const NormalForm* form, uint32_t node
+) noexcept nogil
+# Call once per form, before its first `intern`.
+cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
+# The node of this content, made if there is none; the caller owns one use of it. Every name
+# below must have a definition.
+cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
+cdef void release(NodeStore* store, uint32_t node) noexcept nogil
+
+# Definitions that a node refers to, directly or through others, each once.
+cdef void collect_references(
+    const NodeStore* store, uint32_t node, vector[uint32_t]* found
+) noexcept nogil
+# Takes over the caller's use of `root`. The name must be new, or the number an old one.
+cdef uint32_t add_definition(
+    NodeStore* store, const char* name, size_t length, uint32_t root
+) noexcept nogil
+cdef void replace_definition(NodeStore* store, uint32_t definition, uint32_t root) noexcept nogil

@@ -1,0 +1,348 @@
+"""Hash-consed nodes with use counts. Knows nothing of visits, ids or matching."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport (
+    NORMAL_AND,
+    NORMAL_OR,
+    NORMAL_PREDICATE,
+    NORMAL_REFERENCE,
+    NOTHING,
+    NormalForm,
+    NormalNode,
+    PredicateView,
+    Span,
+    hash_bytes,
+    predicate_copy,
+    predicate_equal,
+    view_predicates,
+)
+
+
+cdef inline bint is_inner(uint8_t kind) noexcept nogil:
+    return kind == NORMAL_AND or kind == NORMAL_OR
+
+
+cdef void open_store(NodeStore* store) noexcept nogil:
+    store.table.assign(64, NOTHING)
+    store.live = 0
+    store.live_links = 0
+
+
+cdef PredicateView view_store(const NodeStore* store) noexcept nogil:
+    cdef PredicateView view
+    view.predicates = store.predicates.data()
+    view.words = store.words.data()
+    view.bytes = store.bytes.data()
+    return view
+
+
+# The table: linear probing, removal by shifting back, at most half full.
+
+cdef void place(NodeStore* store, uint32_t node) noexcept nogil:
+    cdef size_t mask = store.table.size() - 1
+    cdef size_t slot = store.nodes[node].hash & mask
+    while store.table[slot] != NOTHING:
+        slot = (slot + 1) & mask
+    store.table[slot] = node
+
+
+cdef void grow_table(NodeStore* store) noexcept nogil:
+    cdef size_t size = store.table.size() * 2
+    cdef uint32_t node
+    store.table.assign(size, NOTHING)
+    for node in range(<uint32_t>store.nodes.size()):
+        if store.nodes[node].uses:
+            place(store, node)
+
+
+cdef void unplace(NodeStore* store, uint32_t node) noexcept nogil:
+    cdef size_t mask = store.table.size() - 1
+    cdef size_t hole = store.nodes[node].hash & mask
+    cdef size_t slot, home
+    while store.table[hole] != node:
+        hole = (hole + 1) & mask
+    slot = hole
+    while True:
+        slot = (slot + 1) & mask
+        if store.table[slot] == NOTHING:
+            break
+        home = store.nodes[store.table[slot]].hash & mask
+        # An entry may fill the hole unless its home lies after the hole, up to the entry.
+        if ((slot - home) & mask) >= ((slot - hole) & mask):
+            store.table[hole] = store.table[slot]
+            hole = slot
+    store.table[hole] = NOTHING
+
+
+# Finding: by hash, then in full.
+
+cdef bint is_same(
+    NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
+) noexcept nogil:
+    """Full comparison; linear, because what was found equal is remembered in the memo."""
+    if store.memo[node] != NOTHING:
+        return store.memo[node] == stored
+    cdef const StoredNode* a = &store.nodes[stored]
+    cdef const NormalNode* b = &form.nodes[node]
+    cdef uint32_t i
+    if a.hash != b.hash or a.kind != b.kind or a.negated != b.negated or a.count != b.count:
+        return False
+    if a.kind == NORMAL_PREDICATE:
+        if not predicate_equal(
+            view_store(store), &store.predicates[a.first],
+            view_predicates(form), &form.predicates[b.first],
+        ):
+            return False
+    elif a.kind == NORMAL_REFERENCE:
+        if a.first != find_named(store, form, b.first):
+            return False
+    elif is_inner(a.kind):
+        for i in range(a.count):
+            if not is_same(store, store.links[a.first + i], form, form.edges[b.first + i]):
+                return False
+    store.memo[node] = stored
+    return True
+
+
+cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
+    cdef size_t mask = store.table.size() - 1
+    cdef size_t slot = form.nodes[node].hash & mask
+    if store.memo[node] != NOTHING:
+        return store.memo[node]
+    while store.table[slot] != NOTHING:
+        if is_same(store, store.table[slot], form, node):
+            return store.table[slot]
+        slot = (slot + 1) & mask
+    return NOTHING
+
+
+# Making and removing.
+
+cdef uint32_t take_number(NodeStore* store) noexcept nogil:
+    cdef uint32_t node
+    if store.free_nodes.size():
+        node = store.free_nodes.back()
+        store.free_nodes.pop_back()
+        return node
+    store.nodes.resize(store.nodes.size() + 1)
+    return <uint32_t>(store.nodes.size() - 1)
+
+
+cdef uint32_t take_predicate(
+    NodeStore* store, const NormalForm* form, uint32_t predicate
+) noexcept nogil:
+    cdef uint32_t number = predicate_copy(
+        view_predicates(form), &form.predicates[predicate],
+        &store.predicates, &store.words, &store.bytes,
+    )
+    if store.free_predicates.size():
+        number = store.free_predicates.back()
+        store.free_predicates.pop_back()
+        store.predicates[number] = store.predicates.back()
+        store.predicates.pop_back()
+    return number
+
+
+cdef void fill_children(
+    NodeStore* store, StoredNode* made, const NormalForm* form, uint32_t node
+) noexcept nogil:
+    cdef const NormalNode* source = &form.nodes[node]
+    cdef uint32_t i, child
+    cdef size_t base = store.pending.size()
+    for i in range(source.count):
+        store.pending.push_back(intern(store, form, form.edges[source.first + i]))
+    made.first = <uint32_t>store.links.size()
+    for i in range(source.count):
+        child = store.pending[base + i]
+        store.links.push_back(child)
+    store.live_links += source.count
+    store.pending.resize(base)
+
+
+cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
+    cdef uint32_t number = find(store, form, node)
+    if number != NOTHING:
+        store.nodes[number].uses += 1
+        return number
+    cdef const NormalNode* source = &form.nodes[node]
+    cdef StoredNode made
+    made.hash = source.hash
+    made.first = 0
+    made.count = source.count
+    made.uses = 1
+    made.kind = source.kind
+    made.negated = source.negated
+    if source.kind == NORMAL_PREDICATE:
+        made.first = take_predicate(store, form, source.first)
+    elif source.kind == NORMAL_REFERENCE:
+        made.first = find_named(store, form, source.first)
+    elif is_inner(source.kind):
+        fill_children(store, &made, form, node)
+    number = take_number(store)
+    store.nodes[number] = made
+    store.live += 1
+    if store.live * 2 > store.table.size():
+        grow_table(store)
+    else:
+        place(store, number)
+    store.memo[node] = number
+    return number
+
+
+cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
+    cdef size_t base = store.pending.size()
+    cdef StoredNode* dying
+    cdef uint32_t i
+    store.pending.push_back(node)
+    while store.pending.size() > base:
+        node = store.pending.back()
+        store.pending.pop_back()
+        dying = &store.nodes[node]
+        if dying.uses > 1:
+            dying.uses -= 1
+            continue
+        unplace(store, node)
+        dying.uses = 0
+        store.live -= 1
+        store.free_nodes.push_back(node)
+        if dying.kind == NORMAL_PREDICATE:
+            store.free_predicates.push_back(dying.first)
+        elif is_inner(dying.kind):
+            store.live_links -= dying.count
+            for i in range(dying.count):
+                store.pending.push_back(store.links[dying.first + i])
+
+
+cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil:
+    # Also gives back the memory of removed nodes' links, when most of it is waste.
+    store.memo.assign(form.nodes.size(), NOTHING)
+    if store.links.size() > 1024 and store.live_links * 2 < store.links.size():
+        compact_links(store)
+
+
+cdef void compact_links(NodeStore* store) noexcept nogil:
+    cdef vector[uint32_t] links
+    cdef uint32_t node, i, first
+    links.reserve(store.live_links)
+    for node in range(<uint32_t>store.nodes.size()):
+        if store.nodes[node].uses and is_inner(store.nodes[node].kind):
+            first = <uint32_t>links.size()
+            for i in range(store.nodes[node].count):
+                links.push_back(store.links[store.nodes[node].first + i])
+            store.nodes[node].first = first
+    store.links.swap(links)
+
+
+# Definitions.
+
+cdef uint32_t find_definition(
+    const NodeStore* store, const char* name, size_t length
+) noexcept nogil:
+    cdef uint64_t hash = hash_bytes(name, length)
+    cdef size_t mask, slot
+    cdef const Definition* definition
+    if store.name_table.size() == 0:
+        return NOTHING
+    mask = store.name_table.size() - 1
+    slot = hash & mask
+    while store.name_table[slot] != NOTHING:
+        definition = &store.definitions[store.name_table[slot]]
+        if definition.name.length == length and (
+            memcmp(store.names.data() + definition.name.offset, name, length) == 0
+        ):
+            return store.name_table[slot]
+        slot = (slot + 1) & mask
+    return NOTHING
+
+
+cdef uint32_t find_named(
+    const NodeStore* store, const NormalForm* form, uint32_t name
+) noexcept nogil:
+    return find_definition(
+        store, form.bytes.data() + form.names[name].offset, form.names[name].length
+    )
+
+
+cdef uint32_t find_unknown_name(
+    const NodeStore* store, const NormalForm* form, uint32_t node
+) noexcept nogil:
+    cdef vector[uint32_t] pending
+    cdef vector[uint8_t] seen
+    cdef const NormalNode* current
+    cdef uint32_t i, child
+    seen.assign(form.nodes.size(), 0)
+    pending.push_back(node)
+    while pending.size():
+        current = &form.nodes[pending.back()]
+        pending.pop_back()
+        if current.kind == NORMAL_REFERENCE and find_named(store, form, current.first) == NOTHING:
+            return current.first
+        if is_inner(current.kind):
+            for i in range(current.count):
+                child = form.edges[current.first + i]
+                if not seen[child]:
+                    seen[child] = 1
+                    pending.push_back(child)
+    return NOTHING
+
+
+cdef void collect_references(
+    const NodeStore* store, uint32_t node, vector[uint32_t]* found
+) noexcept nogil:
+    cdef vector[uint32_t] pending
+    cdef vector[uint8_t] seen, listed
+    cdef const StoredNode* current
+    cdef uint32_t i, child
+    seen.assign(store.nodes.size(), 0)
+    listed.assign(store.definitions.size(), 0)
+    pending.push_back(node)
+    while pending.size():
+        current = &store.nodes[pending.back()]
+        pending.pop_back()
+        if current.kind == NORMAL_REFERENCE and not listed[current.first]:
+            listed[current.first] = 1
+            found.push_back(current.first)
+            pending.push_back(store.definitions[current.first].root)
+        elif is_inner(current.kind):
+            for i in range(current.count):
+                child = store.links[current.first + i]
+                if not seen[child]:
+                    seen[child] = 1
+                    pending.push_back(child)
+
+
+cdef void place_name(NodeStore* store, uint32_t definition) noexcept nogil:
+    cdef Span name = store.definitions[definition].name
+    cdef size_t mask = store.name_table.size() - 1
+    cdef size_t slot = hash_bytes(store.names.data() + name.offset, name.length) & mask
+    while store.name_table[slot] != NOTHING:
+        slot = (slot + 1) & mask
+    store.name_table[slot] = definition
+
+
+cdef uint32_t add_definition(
+    NodeStore* store, const char* name, size_t length, uint32_t root
+) noexcept nogil:
+    cdef Definition made
+    cdef uint32_t number = <uint32_t>store.definitions.size()
+    cdef uint32_t other
+    made.name.offset = <uint32_t>store.names.size()
+    made.name.length = <uint32_t>length
+    made.root = root
+    store.names.insert(store.names.end(), name, name + length)
+    store.definitions.push_back(made)
+    if store.definitions.size() * 2 > store.name_table.size():
+        store.name_table.assign(max(<size_t>64, store.name_table.size() * 2), NOTHING)
+        for other in range(<uint32_t>store.definitions.size()):
+            place_name(store, other)
+    else:
+        place_name(store, number)
+    return number
+
+
+cdef void replace_definition(NodeStore* store, uint32_t definition, uint32_t root) noexcept nogil:
+    cdef uint32_t old = store.definitions[definition].root
+    store.definitions[definition].root = root
+    release(store, old)

@@ -1,0 +1,148 @@
+"""Arrow batches match row by row like dict visits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matcher_ext import ATree, Snapshot
+from tests.matcher_ext.expressions import CATALOG, texts, visits
+
+SCHEMA = pa.schema(
+    {
+        "publisher": pa.string(),
+        "country": pa.dictionary(pa.int8(), pa.string()),
+        "age": pa.int64(),
+        "score": pa.float64(),
+        "mobile": pa.bool_(),
+        "time": pa.timestamp("ms", "UTC"),
+        "segments": pa.list_(pa.string()),
+        "numbers": pa.large_list(pa.int64()),
+        "address": pa.large_string(),
+        "place": pa.struct({"lat": pa.float64(), "lon": pa.float64()}),
+        "seen": pa.string_view(),
+        "geo": pa.struct({"utc_offset": pa.int16()}),
+    }
+)
+
+
+def freeze(expressions: list[str]) -> Snapshot:
+    index = ATree(CATALOG)
+    index.insert_many(range(len(expressions)), expressions)
+    return index.freeze()
+
+
+def to_row(visit: dict[str, Any]) -> dict[str, Any]:
+    row = dict(visit)
+    time = row.get("time")
+    if isinstance(time, str):
+        row["time"] = datetime.fromisoformat(time)
+    elif time is not None:
+        row["time"] = datetime.fromtimestamp(time / 1000, UTC)
+    row["geo"] = {"utc_offset": row.pop("geo.utc_offset", None)}
+    if isinstance(row.get("age"), float):
+        row["age"] = int(row["age"])
+    return row
+
+
+def to_batch(seen: list[dict[str, Any]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([to_row(visit) for visit in seen], schema=SCHEMA)
+
+
+def split(offsets: Any, ids: Any) -> list[list[int]]:
+    return [sorted(ids[a:b].tolist()) for a, b in pairwise(offsets)]
+
+
+@given(
+    st.lists(texts(), max_size=10),
+    st.lists(visits(malformed=False), max_size=6),
+    st.integers(0, 3),
+)
+@settings(deadline=None)
+def test_a_batch_matches_row_by_row_like_dicts(
+    expressions: list[str], seen: list[dict[str, Any]], skipped: int
+) -> None:
+    snapshot = freeze(expressions)
+    expected = [snapshot.match(visit) for visit in seen]
+    assert split(*snapshot.match_batch(to_batch(seen))) == expected
+    sliced = to_batch(seen).slice(skipped)
+    assert split(*snapshot.match_batch(sliced)) == expected[skipped:]
+    counts = snapshot.count_batch(to_batch(seen))
+    assert counts.tolist() == [
+        sum(entry in row for row in expected) for entry in range(len(expressions))
+    ]
+
+
+def test_counts_by_group_and_leaves_negative_codes_out() -> None:
+    snapshot = freeze(["age >= 18", "true"])
+    batch = pa.RecordBatch.from_pydict({"age": [17, 18, 19, None, 40]})
+    counts = snapshot.count_batch(batch, np.array([0, 1, 1, 0, -1]), group_count=3)
+    assert counts.tolist() == [[0, 2], [2, 2], [0, 0]]
+
+
+def test_a_table_of_chunks_is_counted_as_one() -> None:
+    snapshot = freeze(["age >= 18"])
+    batch = pa.RecordBatch.from_pydict({"age": [17, 18]})
+    table = pa.Table.from_batches([batch, batch, batch.slice(1)])
+    assert snapshot.count_batch(table).tolist() == [3]
+    offsets, ids = snapshot.match_batch(table)
+    assert offsets.tolist() == [0, 0, 1, 1, 2, 3]
+    assert ids.tolist() == [0, 0, 0]
+
+
+def test_a_column_of_another_type_is_malformed_not_an_error() -> None:
+    snapshot = freeze(["age >= 18", "age is missing", "segments is missing"])
+    batch = pa.RecordBatch.from_pydict(
+        {"age": ["18", "x"], "segments": [[1], [2]], "unknown": [1, 2]}
+    )
+    assert snapshot.match_batch(batch)[1].tolist() == [1, 2, 1, 2]
+    assert snapshot.malformed_rows(batch).tolist() == [2, 2]
+
+
+def test_a_null_element_spoils_its_set() -> None:
+    snapshot = freeze(["segments one of ('cars')"])
+    batch = pa.RecordBatch.from_pydict({"segments": [["cars"], ["cars", None], None, []]})
+    assert snapshot.match_batch(batch)[0].tolist() == [0, 1, 1, 1, 1]
+    assert snapshot.malformed_rows(batch).tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_every_unit_mean_the_same(unit: str) -> None:
+    snapshot = freeze(["time >= '2026-11-15T00:00:00Z'", "time < '1970-01-01T00:00:00Z'"])
+    times = [datetime(2026, 11, 15, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)]
+    batch = pa.RecordBatch.from_pydict({"time": pa.array(times, pa.timestamp(unit, "UTC"))})
+    assert split(*snapshot.match_batch(batch)) == [[0], [1]]
+
+
+def test_unsigned_and_narrow_numbers_are_read() -> None:
+    snapshot = freeze(["age >= 18"])
+    for kind in (pa.int8(), pa.uint8(), pa.int32(), pa.uint64(), pa.float32()):
+        batch = pa.RecordBatch.from_pydict({"age": pa.array([17, 18, None], kind)})
+        assert split(*snapshot.match_batch(batch)) == [[], [0], []]
+    batch = pa.RecordBatch.from_pydict({"age": pa.array([2**64 - 1], pa.uint64())})
+    assert snapshot.malformed_rows(batch).tolist() == [1]
+
+
+def test_a_list_of_dictionary_codes_is_read() -> None:
+    snapshot = freeze(["segments one of ('cars')"])
+    coded = pa.array([["cars", "x"], ["x"], None], pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    batch = pa.RecordBatch.from_arrays([coded], names=["segments"])
+    assert split(*snapshot.match_batch(batch)) == [[0], [], []]
+
+
+def test_two_columns_for_one_attribute_are_refused() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["age", "age"])
+    with pytest.raises(ValueError, match="two columns carry the attribute age"):
+        freeze(["true"]).match_batch(batch)
+
+
+def test_what_is_not_arrow_is_refused() -> None:
+    with pytest.raises(TypeError, match="not an Arrow record batch"):
+        freeze(["true"]).match_batch([{"age": 1}])

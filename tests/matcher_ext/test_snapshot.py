@@ -1,0 +1,201 @@
+"""Frozen indexes: files, threads, and bytes that cannot be trusted."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from matcher_ext import ATree, Snapshot, SnapshotError
+from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
+
+ENTRIES = {
+    1: "publisher = 'US' and age >= 18",
+    2: "segments one of ('cars', 'é') and not @edge",
+    3: "country under ('a.com') or place within 5 km of (48.85, 2.35)",
+    4: "true",
+    5: "age between 3 and 7 xor mobile",
+}
+VISIT: dict[str, Any] = {"publisher": "US", "age": 18, "segments": ["cars"], "mobile": True}
+
+
+def make_index() -> ATree:
+    index = ATree(CATALOG)
+    index.define("edge", "country in ('US', 'DE') and address in network ('10.0.0.0/8')")
+    index.insert_many(ENTRIES, ENTRIES.values())
+    return index
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "index.atree"
+    make_index().freeze().save(path)
+    return path
+
+
+@given(st.lists(texts(("edge",)), max_size=8), texts(), st.lists(visits(), max_size=3))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_opened_file_matches_like_the_index_it_was_made_from(
+    tmp_path: Path, expressions: list[str], edge: str, seen: list[dict[str, Any]]
+) -> None:
+    index = ATree(CATALOG)
+    index.define("edge", edge)
+    entries = dict(enumerate(expressions))
+    index.insert_many(entries, entries.values())
+    index.freeze().save(tmp_path / "index.atree")
+    snapshot = Snapshot.open(tmp_path / "index.atree")
+    for visit in seen:
+        assert snapshot.match(visit) == judge(entries, {"edge": edge}, visit)
+
+
+def test_a_snapshot_does_not_change_with_its_index() -> None:
+    index = make_index()
+    snapshot = index.freeze()
+    before = snapshot.match(VISIT)
+    index.delete(4)
+    index.define("edge", "false")
+    assert snapshot.match(VISIT) == before
+    assert index.match(VISIT) != before
+
+
+def test_an_opened_file_says_what_is_in_it(saved: Path) -> None:
+    snapshot = Snapshot.open(saved)
+    assert len(snapshot) == 5
+    assert snapshot.ids.tolist() == [1, 2, 3, 4, 5]
+    assert {row[0]: row[1] for row in snapshot.catalog_rows}["age"] == "integer"
+    assert snapshot.stats()["bytes"] == saved.stat().st_size
+
+
+def test_malformed_and_unknown_attributes_are_named() -> None:
+    snapshot = make_index().freeze()
+    ids, malformed = snapshot.match_with_warnings({"age": "old", "mobile": True, "shoe": 42})
+    assert ids.tolist() == [4]
+    assert malformed == ("age",)
+    assert snapshot.unknown_attributes({"age": 1, "shoe": 42}) == ("shoe",)
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_else_behind(saved: Path) -> None:
+    mapped = Snapshot.open(saved)
+    ATree(CATALOG).freeze().save(saved)
+    assert len(Snapshot.open(saved)) == 0
+    assert len(mapped) == 5
+    assert mapped.match(VISIT) == make_index().match(VISIT)
+    assert [path.name for path in saved.parent.iterdir()] == ["index.atree"]
+
+
+def test_a_missing_or_empty_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError):
+        Snapshot.open(tmp_path / "absent")
+    (tmp_path / "empty").touch()
+    with pytest.raises(SnapshotError):
+        Snapshot.open(tmp_path / "empty")
+
+
+def test_another_format_version_is_refused(saved: Path) -> None:
+    altered = bytearray(saved.read_bytes())
+    altered[8] += 1
+    saved.write_bytes(altered)
+    with pytest.raises(SnapshotError, match="version"):
+        Snapshot.open(saved)
+
+
+def test_a_truncated_or_extended_file_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    for altered in (whole[:-1], whole[: len(whole) // 2], whole[:7], whole + b"x"):
+        saved.write_bytes(altered)
+        with pytest.raises(SnapshotError):
+            Snapshot.open(saved)
+
+
+def test_any_altered_byte_fails_the_checksum(saved: Path) -> None:
+    whole = saved.read_bytes()
+    chosen = random.Random(1)
+    for _ in range(300):
+        altered = bytearray(whole)
+        altered[chosen.randrange(len(whole))] ^= 1 << chosen.randrange(8)
+        saved.write_bytes(altered)
+        with pytest.raises(SnapshotError):
+            Snapshot.open(saved)
+
+
+MUTATE = """
+import random, sys
+from pathlib import Path
+from matcher_ext import Snapshot, SnapshotError
+path, visit, rounds, seed = Path(sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+whole, chosen = path.read_bytes(), random.Random(seed)
+other = path.with_suffix(".mutated")
+refused = 0
+for _ in range(rounds):
+    altered = bytearray(whole)
+    for _ in range(chosen.choice((1, 1, 1, 2, 8))):
+        at = chosen.randrange(len(whole))
+        if chosen.random() < 0.5:
+            altered[at] = chosen.choice((0, 1, 127, 128, 255, chosen.randrange(256)))
+        else:
+            at -= at % 4
+            altered[at:at + 4] = chosen.choice(
+                (b"\\xff\\xff\\xff\\xff", b"\\0\\0\\0\\x80", chosen.randbytes(4))
+            )
+    other.write_bytes(altered[: len(whole)])
+    try:
+        snapshot = Snapshot.open(other, verify=False)
+    except SnapshotError:
+        refused += 1
+        continue
+    try:
+        snapshot.match(visit)
+        snapshot.match({})
+    except UnicodeDecodeError:
+        pass
+print(refused)
+"""
+
+
+def test_a_mutated_file_never_crashes_even_without_the_checksum(saved: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MUTATE, str(saved), repr(VISIT), "2000", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 100
+
+
+def test_threads_match_on_one_snapshot_while_another_replaces_it(tmp_path: Path) -> None:
+    path = tmp_path / "index.atree"
+    make_index().freeze().save(path)
+    live = [Snapshot.open(path)]
+    expected = live[0].match(VISIT)
+    wrong: list[list[int]] = []
+    finished = threading.Event()
+
+    def match_on() -> None:
+        while not finished.is_set():
+            found = live[0].match(VISIT)
+            if found != expected:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=match_on) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        make_index().freeze().save(path)
+        live[0] = Snapshot.open(path)
+    finished.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_catalogue_is_kept_as_json(saved: Path) -> None:
+    assert json.dumps("geo.utc_offset").encode() in saved.read_bytes()
