@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import connection, transaction
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import User
@@ -227,10 +230,51 @@ def test_the_request_reaches_the_broker_by_name(
     app.control.purge()
     with django_capture_on_commit_callbacks(execute=True):
         save_edge(edge=edge, by=bob)
-    with app.connection_for_read() as connection:
-        message = connection.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
+    with app.connection_for_read() as broker:
+        message = broker.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
         message.ack()
     assert message.headers["task"] == "snapshots.request_build"
+
+
+def wait_until_somebody_waits_for_a_lock() -> None:
+    give_up = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        while time.monotonic() < give_up:
+            # Not pg_stat_activity: within a transaction it shows what it showed first.
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone() != (0,):
+                return
+            time.sleep(0.01)
+    pytest.fail("nobody waits for a lock")
+
+
+def save_and_disconnect(campaign: Campaign, by: User) -> None:
+    try:
+        save_campaign(campaign=campaign, by=by)
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_save_that_waited_for_another_sees_what_that_one_made_live(
+    alice: User,
+    erin: User,
+    campaign: Campaign,
+) -> None:
+    """Alice makes a draft live; Erin, who read the draft before, saves it as a draft again. Her
+    save must ask for a snapshot as well, or the campaign would stay live in Alice's."""
+    Campaign.objects.update(status="draft")
+    alices, erins = Campaign.objects.get(), Campaign.objects.get()
+    alices.status = Campaign.Status.LIVE
+    app.control.purge()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            save_campaign(campaign=alices, by=alice)
+            waiting = pool.submit(save_and_disconnect, erins, erin)
+            wait_until_somebody_waits_for_a_lock()
+        waiting.result(timeout=30)
+    assert Campaign.objects.get().status == Campaign.Status.DRAFT
+    assert app.control.purge() == 2
 
 
 DOWN = """

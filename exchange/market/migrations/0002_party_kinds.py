@@ -6,10 +6,22 @@ statement over the changed rows, not once per row: a COPY of a million bookings 
 
 from django.db import migrations
 
+# table, column, kinds that are refused, name of the rule, its message
 ENDS = [
-    # table, column, kinds that are refused, the rule
-    ("market_edge", "seller_id", "= 'advertiser'", "edge_seller_may_sell", "an advertiser cannot sell"),
-    ("market_edge", "buyer_id", "= 'publisher'", "edge_buyer_may_buy", "a publisher cannot buy"),
+    (
+        "market_edge",
+        "seller_id",
+        "= 'advertiser'",
+        "edge_seller_may_sell",
+        "an advertiser cannot sell",
+    ),
+    (
+        "market_edge",
+        "buyer_id",
+        "= 'publisher'",
+        "edge_buyer_may_buy",
+        "a publisher cannot buy",
+    ),
     (
         "market_campaign",
         "advertiser_id",
