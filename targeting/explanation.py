@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from targeting.evaluator import Context, Truth, combine, look_up, negate, test
+from targeting.fixes import Fix, find_fixes
 from targeting.printer import print_line
 from targeting.tree import (
     CONNECTIVES,
@@ -22,13 +24,17 @@ from targeting.tree import (
     Reference,
     Xnor,
     Xor,
+    without_notes,
 )
 from targeting.visits import Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explanation:
-    """A node, its truth, and for a predicate the visit's value (None when missing)."""
+    """A node, its truth, and for a predicate the visit's value (None when missing).
+
+    A reference has its definition's tree as its only child.
+    """
 
     node: Node
     truth: Truth
@@ -36,27 +42,46 @@ class Explanation:
     malformed: bool = False
     children: tuple[Explanation, ...] = ()
 
+    @property
+    def text(self) -> str:
+        return print_line(without_notes(self.node), is_root=True)
+
+    @cached_property
+    def fixes(self) -> tuple[Fix, ...]:
+        """Single conditions that would make it match if they were met, not met, or dropped."""
+        return find_fixes(self)
+
     def walk(self) -> Iterator[Explanation]:
         yield self
         for child in self.children:
             yield from child.walk()
 
     def to_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"truth": self.truth}
-        if isinstance(self.node, And | Or | Xor | Xnor):
-            document["kind"] = CONNECTIVES[type(self.node)]
-        elif isinstance(self.node, Not):
-            document["kind"] = "not"
-        else:
-            document |= {"kind": "condition", "text": print_line(self.node)}
+        """The whole story, with the fixes at the top."""
+        return {
+            **self._document(),
+            "fixes": [{"condition": fix.text, "change": fix.change.value} for fix in self.fixes],
+        }
+
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = {"kind": kind_of(self.node), "truth": self.truth}
+        if not isinstance(self.node, And | Or | Xor | Xnor | Not):
+            document["text"] = self.text
         if isinstance(self.node, Predicate):
-            document["value"] = (
-                sorted(self.value) if isinstance(self.value, frozenset) else self.value
-            )
+            is_set = isinstance(self.value, frozenset)
+            document["value"] = sorted(self.value) if is_set else self.value  # type: ignore[arg-type]
             document["malformed"] = self.malformed
         if self.children:
-            document["children"] = [child.to_json() for child in self.children]
+            document["children"] = [child._document() for child in self.children]
         return document
+
+
+def kind_of(node: Node) -> str:
+    if isinstance(node, And | Or | Xor | Xnor):
+        return CONNECTIVES[type(node)]
+    if isinstance(node, Not):
+        return "not"
+    return "definition" if isinstance(node, Reference) else "condition"
 
 
 def explain(node: Node, context: Context) -> Explanation:

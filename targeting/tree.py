@@ -6,7 +6,7 @@ Built only from the parser's arena, so a node's operands always fit its attribut
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Operand = bool | int | float | str
 
@@ -116,3 +116,13 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children_of(node):
         yield from walk(child)
+
+
+def without_notes(node: Node) -> Node:
+    """The same meaning, without comments and disabled conditions."""
+    if isinstance(node, And | Or | Xor | Xnor):
+        children = tuple(without_notes(child) for child in node.children)
+        return replace(node, children=children, notes=())
+    if isinstance(node, Not):
+        return Not(without_notes(node.child))
+    return replace(node, notes=()) if node.notes else node

@@ -241,7 +241,20 @@ def texts(**options: Any) -> st.SearchStrategy[str]:
     return trees(**options).map(print_tree)
 
 
-WRONG = (None, True, "text", "17", 18.5, 2**70, -(2**70), float("inf"), [], [None], {}, "\ud800")
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    "text",
+    "17",
+    18.5,
+    2**70,
+    -(2**70),
+    float("inf"),
+    [],
+    [None],
+    {},
+    "\ud800",
+)
 KNOWN: dict[str, st.SearchStrategy[Any]] = {
     "flag": st.booleans(),
     "age": st.sampled_from((*INTEGERS, 18.0, 3.0)),

@@ -1,0 +1,117 @@
+"""Which single condition stands between a visit and a match.
+
+For every node, how the root's truth depends on it with everything else as it is: a function of
+three truth values, handed down from the root. One walk finds all fixes, however large the tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from targeting.evaluator import Truth, combine, negate
+from targeting.tree import Constant, Not, Predicate, Reference, without_notes
+
+if TYPE_CHECKING:
+    from targeting.explanation import Explanation
+
+TRUTHS: tuple[Truth, ...] = (True, False, None)
+
+
+class Change(StrEnum):
+    MET = "met"
+    NOT_MET = "not met"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """This change of this one condition, all else unchanged, would make the expression match."""
+
+    node: Predicate | Reference
+    text: str
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """The root's truth for each truth of a node, and without the node.
+
+    `owned`: the node is written in the expression itself, not in a definition that it uses.
+    """
+
+    by_truth: dict[Truth, Truth]
+    dropped: Truth = None
+    owned: bool = True
+
+
+def find_fixes(explanation: Explanation) -> tuple[Fix, ...]:
+    """Empty when it matches already. A condition that stands in several places is left out:
+    changing it changes all of them at once, which no single place can tell."""
+    if explanation.truth is True:
+        return ()
+    found = list(spread(explanation, Influence({truth: truth for truth in TRUTHS})))
+    places = Counter(without_notes(leaf.node) for leaf, _ in found)
+    fixes = []
+    for leaf, influence in found:
+        for change in changes_of(influence, is_only=places[without_notes(leaf.node)] == 1):
+            assert isinstance(leaf.node, Predicate | Reference)  # noqa: S101  spread's promise
+            fixes.append(Fix(leaf.node, leaf.text, change))
+    return tuple(fixes)
+
+
+def changes_of(influence: Influence, *, is_only: bool) -> Iterator[Change]:
+    if is_only and influence.by_truth[True] is True:
+        yield Change.MET
+    if is_only and influence.by_truth[False] is True:
+        yield Change.NOT_MET
+    if influence.owned and influence.dropped is True:
+        yield Change.DROPPED
+
+
+def spread(
+    explanation: Explanation, influence: Influence
+) -> Iterator[tuple[Explanation, Influence]]:
+    """All predicates and references below, each with its influence on the root."""
+    node = explanation.node
+    if isinstance(node, Predicate | Reference):
+        yield explanation, influence
+    if isinstance(node, Predicate | Constant):
+        return
+    if isinstance(node, Reference):
+        # What is inside a definition can be met or not, but is not this expression's to drop.
+        yield from spread(explanation.children[0], Influence(influence.by_truth, owned=False))
+    elif isinstance(node, Not):
+        turned = {truth: influence.by_truth[negate(truth)] for truth in TRUTHS}
+        yield from spread(explanation.children[0], replace(influence, by_truth=turned))
+    else:
+        yield from spread_group(explanation, influence)
+
+
+def spread_group(
+    explanation: Explanation, influence: Influence
+) -> Iterator[tuple[Explanation, Influence]]:
+    counts = Counter(child.truth for child in explanation.children)
+    for child in explanation.children:
+        counts[child.truth] -= 1
+        others = compress(counts)
+        counts[child.truth] += 1
+        by_truth = {
+            truth: influence.by_truth[combine(explanation.node, [*others, truth])]
+            for truth in TRUTHS
+        }
+        dropped = influence.by_truth[combine(explanation.node, others)]
+        yield from spread(child, Influence(by_truth, dropped, influence.owned))
+
+
+def compress(counts: Counter[Truth]) -> list[Truth]:
+    """A few truths that combine like all of these: which occur, and whether evenly, is enough."""
+    return [
+        truth
+        for truth, count in counts.items()
+        if count > 0
+        for _ in range(1 if count % 2 == 1 else 2)
+    ]
