@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -158,45 +157,48 @@ def test_two_parties_never_share_a_seller_id(herald: Party) -> None:
     assert complaints(twin) == {"seller_id": ["Party with this Seller id already exists."]}
 
 
-WRONG_ENDS: list[tuple[str, str, dict[str, str]]] = [
-    ("an advertiser cannot sell", "edge", {"seller_id": "soda", "buyer_id": "northgate"}),
-    ("a publisher cannot buy", "edge", {"seller_id": "northgate", "buyer_id": "herald"}),
-    ("a campaign belongs to an advertiser", "campaign", {"advertiser_id": "herald"}),
-    ("a booking is with a publisher", "booking", {"publisher_id": "soda"}),
-]
+@pytest.fixture
+def rows_at_wrong_ends(
+    herald: Party, northgate: Party, soda: Party, campaign: Campaign
+) -> dict[str, list[Model]]:
+    """By the message that is due: one good row and one bad row."""
+    return {
+        "an advertiser cannot sell": [
+            Edge(seller=herald, buyer=northgate),
+            Edge(seller=soda, buyer=northgate),
+        ],
+        "a publisher cannot buy": [
+            Edge(seller=herald, buyer=northgate),
+            Edge(seller=northgate, buyer=herald),
+        ],
+        "a campaign belongs to an advertiser": [
+            Campaign(advertiser=soda, name="Bulk", expression="true"),
+            Campaign(advertiser=herald, name="Bulk", expression="true"),
+        ],
+        "a booking is with a publisher": [
+            Booking(campaign=campaign, publisher=herald),
+            Booking(campaign=campaign, publisher=soda),
+        ],
+    }
 
 
-@pytest.mark.parametrize(("message", "table", "ends"), WRONG_ENDS)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "an advertiser cannot sell",
+        "a publisher cannot buy",
+        "a campaign belongs to an advertiser",
+        "a booking is with a publisher",
+    ],
+)
 def test_bulk_writes_are_refused_at_the_wrong_end(
-    message: str,
-    table: str,
-    ends: dict[str, str],
-    campaign: Campaign,
-    request: pytest.FixtureRequest,
+    message: str, rows_at_wrong_ends: dict[str, list[Model]]
 ) -> None:
-    """Past every model check: one good row and one bad row in a single statement."""
-    good: dict[str, Any] = {
-        "edge": {"seller": "herald", "buyer": "northgate"},
-        "campaign": {"advertiser": "soda"},
-        "booking": {"publisher": "herald"},
-    }[table]
-    model: Any = {"edge": Edge, "campaign": Campaign, "booking": Booking}[table]
-    rest: dict[str, Any] = {"edge": {}, "campaign": {"expression": "true"}, "booking": {}}[table]
-    rows = []
-    for number, chosen in enumerate((good, ends)):
-        keys = {
-            f"{name.removesuffix('_id')}_id": request.getfixturevalue(party).pk
-            for name, party in chosen.items()
-        }
-        row = model(**keys, **rest)
-        if table == "campaign":
-            row.name = f"bulk {number}"
-        if table == "booking":
-            row.campaign = campaign
-        rows.append(row)
+    rows = rows_at_wrong_ends[message]
+    table = type(rows[0])._default_manager
     with pytest.raises(IntegrityError, match=message), transaction.atomic():
-        model.objects.bulk_create(rows)
-    model.objects.bulk_create(rows[:1])
+        table.bulk_create(rows)
+    table.bulk_create(rows[:1])
 
 
 def test_raw_sql_is_refused_at_the_wrong_end(herald: Party, northgate: Party, soda: Party) -> None:
