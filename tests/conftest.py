@@ -61,16 +61,20 @@ def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM
     )
 
 
-@pytest.fixture
-def celery_worker_process(transactional_db: None) -> Iterator[Running]:
-    """A real worker on the test database. The test's own transaction would hide its rows: there is
-    none.
-    """
+def start_worker() -> Running:
+    """A real worker on the test database; the caller stops it."""
     worker = start(
         _program("celery-worker", "celery", "-A", "exchange.celery", "worker", "-c", "1")
     )
+    _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
+    return worker
+
+
+@pytest.fixture
+def celery_worker_process(transactional_db: None) -> Iterator[Running]:
+    """A worker for one test. The test's own transaction would hide its rows: there is none."""
+    worker = start_worker()
     try:
-        _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
         yield worker
     finally:
         worker.stop()

@@ -32,7 +32,7 @@ def describe(error: Exception, response: Response) -> dict[str, object]:
         problem = ProblemError(status, "invalid_request", "The request is not as it should be.")
         return {**problem.document(), "errors": list(field_errors(error))}
     detail = response.data.get("detail", status.phrase)
-    code = detail.code if isinstance(detail, ErrorDetail) else "error"
+    code = (detail.code if isinstance(detail, ErrorDetail) else None) or "error"
     return ProblemError(status, code, str(detail)).document()
 
 

@@ -14,6 +14,8 @@ from exchange.market.models import Booking, Campaign, Edge
 from exchange.serving.directory import INDEX_FILE, MANIFEST_FILE, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import services
+from exchange.snapshots.building import Built
+from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.services import (
@@ -239,12 +241,11 @@ def test_failing_build_says_why_and_changes_nothing(
 ) -> None:
     first = build()
 
-    def damage(*, built: object, folder: Path) -> None:
+    def damage(*, built: Built, folder: Path) -> None:
         index = folder / INDEX_FILE
         index.write_bytes(index.read_bytes()[:-8])
-        check(built=built, folder=folder)  # type: ignore[arg-type]
+        check_snapshot(built=built, folder=folder)
 
-    check = services.check_snapshot
     monkeypatch.setattr(services, "check_snapshot", damage)
     Campaign.objects.filter(pk=story.summer.pk).update(name="Winter")
     queued = request_build()

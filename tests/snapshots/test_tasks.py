@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
+from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, Role
 from exchange.accounts.services import create_api_key, revoke_api_key
@@ -17,6 +20,7 @@ from exchange.launcher.processes import Running
 from exchange.market.services import save_campaign
 from exchange.serving.directory import STAGED_PREFIX, SnapshotDirectory, hash_key
 from exchange.snapshots.models import SnapshotBuild
+from tests.conftest import start_worker
 from tests.people import hire
 from tests.snapshots.story import Story
 from tests.snapshots.test_services import AMERICAN, eligible, make_stale
@@ -24,15 +28,33 @@ from tests.snapshots.test_services import AMERICAN, eligible, make_stale
 Status = SnapshotBuild.Status
 
 
+@pytest.fixture(scope="module")
+def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shared") / "snapshots"
+
+
+@pytest.fixture(scope="module")
+def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[Running]:
+    """Starting a worker takes far longer than any of these tests, so they share one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREELINE_SNAPSHOT_DIR", str(shared_root))
+        worker = start_worker()
+    yield worker
+    worker.stop()
+
+
 @pytest.fixture
-def empty_broker(services: dict[str, str]) -> None:
+def directory(shared_root: Path, settings: Settings) -> SnapshotDirectory:
+    shutil.rmtree(shared_root, ignore_errors=True)
+    settings.SNAPSHOT_DIR = shared_root
+    return SnapshotDirectory(shared_root)
+
+
+@pytest.fixture
+def worker(shared_worker: Running, directory: SnapshotDirectory) -> Running:
     """Messages that other tests left would start builds of their own."""
     app.control.purge()
-
-
-@pytest.fixture
-def worker(empty_broker: None, celery_worker_process: Running) -> Running:
-    return celery_worker_process
+    return shared_worker
 
 
 def wait_until(is_so: Callable[[], bool], worker: Running, seconds: float = 30) -> None:
