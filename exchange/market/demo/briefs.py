@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
-from exchange.market.demo.pieces import Pieces, make_audience, make_floor, make_place, make_sizes
+from exchange.market.demo.chance import Weighted
+from exchange.market.demo.pieces import (
+    TV_CONDITION,
+    Pieces,
+    make_audience,
+    make_floor,
+    make_place,
+    make_sizes,
+)
+from exchange.market.demo.publishers import Publisher, Surface
 from exchange.market.demo.syntax import all_of
 from exchange.market.demo.vocabulary import Sector
 
+LOOKS_AT_CONTEXTS = 4
 
-def write_brief(sector: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
+
+def write_brief(
+    sector: Sector,
+    region: str,
+    publishers: Sequence[Publisher],
+    pieces: Pieces,
+    rng: random.Random,
+) -> str:
     """Each condition is there with its own chance; the place nearly always."""
     parts = []
     if rng.random() < 0.94:
         parts.append(make_place(region, rng))
+    if rng.random() < 0.42:
+        parts.append(_choose_device(publishers, pieces, rng))
+    if rng.random() < 0.36:
+        parts.append(_choose_context(pieces.contexts[sector.name], publishers, rng))
     for chance, pool in (
-        (0.42, pieces.devices),
         (0.46, pieces.audiences[sector.name]),
-        (0.36, pieces.contexts[sector.name]),
         (0.5, pieces.safety),
         (0.25, pieces.formats),
         (0.16, pieces.dayparts),
@@ -28,6 +48,24 @@ def write_brief(sector: Sector, region: str, pieces: Pieces, rng: random.Random)
             parts.append(pool.draw(rng))
     parts += _extras(sector, rng)
     return all_of(dict.fromkeys(parts)) or "true"
+
+
+def _choose_device(publishers: Sequence[Publisher], pieces: Pieces, rng: random.Random) -> str:
+    """Nobody plans television with a publisher that has none."""
+    share = sum(Surface.TV in publisher.surfaces for publisher in publishers) / len(publishers)
+    return TV_CONDITION if rng.random() < 0.6 * share else pieces.devices.draw(rng)
+
+
+def _choose_context(
+    pool: Weighted[str], publishers: Sequence[Publisher], rng: random.Random
+) -> str:
+    """Prefers what the booked publishers write about; a careless planner takes any."""
+    offered = {category for publisher in publishers for category in publisher.all_categories}
+    for _ in range(LOOKS_AT_CONTEXTS):
+        context = pool.draw(rng)
+        if any(f"'{category}'" in context for category in offered):
+            break
+    return context
 
 
 def _extras(sector: Sector, rng: random.Random) -> list[str]:

@@ -15,7 +15,7 @@ from exchange.market.demo.chance import Weighted, stream, weigh, zipf
 from exchange.market.demo.graph import Graph, reachable_advertisers
 from exchange.market.demo.machines import write_by_machine
 from exchange.market.demo.names import CampaignNames
-from exchange.market.demo.pieces import build_pieces
+from exchange.market.demo.pieces import Pieces, build_pieces
 from exchange.market.demo.vocabulary import Sector
 from exchange.market.demo.world import BY_CODE, REGIONS
 
@@ -41,7 +41,7 @@ class Campaign:
 
 def stream_campaigns(graph: Graph, seed: int, reference: date, count: int) -> Iterator[Campaign]:
     rng = stream(seed, "campaigns")
-    pieces = build_pieces(seed)
+    writer = _Writer(graph, build_pieces(seed))
     names = CampaignNames()
     advertisers = zipf(list(graph.advertisers), 0.35)
     shelf = _Shelf(graph)
@@ -50,20 +50,36 @@ def stream_campaigns(graph: Graph, seed: int, reference: date, count: int) -> It
         advertiser = advertisers.draw(rng)
         sector = graph.advertisers[advertiser]
         region = regions.draw(rng)
-        write = write_by_machine if rng.random() < MACHINE_SHARE else write_brief
+        publishers = shelf.draw(advertiser, region, BOOKINGS.draw(rng), rng)
         starts_at, ends_at = _draw_flight(reference, rng)
         yield Campaign(
             advertiser=advertiser,
             name=names.next_for(
                 graph.parties[advertiser].name, rng.choice(sector.products), region
             ),
-            expression=write(sector, region, pieces, rng),
+            expression=writer.write(sector, region, publishers, rng),
             status=STATUSES.draw(rng),
             starts_at=starts_at,
             ends_at=ends_at,
             bid_cpm=_draw_bid(sector, rng),
-            publishers=shelf.draw(advertiser, region, BOOKINGS.draw(rng), rng),
+            publishers=publishers,
         )
+
+
+class _Writer:
+    """Who writes a campaign's expression: mostly people, sometimes a program."""
+
+    def __init__(self, graph: Graph, pieces: Pieces) -> None:
+        self._profiles = graph.publishers
+        self._pieces = pieces
+
+    def write(
+        self, sector: Sector, region: str, publishers: tuple[int, ...], rng: random.Random
+    ) -> str:
+        if rng.random() < MACHINE_SHARE:
+            return write_by_machine(sector, region, self._pieces, rng)
+        profiles = [self._profiles[publisher] for publisher in publishers]
+        return write_brief(sector, region, profiles, self._pieces, rng)
 
 
 def _regions_by_weight() -> Weighted[str]:

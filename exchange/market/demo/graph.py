@@ -23,6 +23,9 @@ from exchange.market.demo.rules import (
 )
 from exchange.market.demo.vocabulary import Sector
 
+# Of so many advertisers, one has ended its contracts: its bookings have no path.
+LEAVING_EVERY = 60
+
 
 @dataclass(frozen=True, slots=True)
 class GraphSize:
@@ -87,12 +90,21 @@ class _Builder:
         for buyer in buyers:
             self.sell_under(seller, buyer, rules.draw(self.rng), fee)
 
-    def sell_under(self, seller: int, buyer: int, rule: Rule, fee: tuple[int, int]) -> None:
+    def sell_under(
+        self,
+        seller: int,
+        buyer: int,
+        rule: Rule,
+        fee: tuple[int, int],
+        *,
+        is_active: bool | None = None,
+    ) -> None:
         """`fee` bounds are in quarter percents, so that fees look like those people agree on."""
         if seller == buyer or (seller, buyer) in self.edges:
             return
         percent = Decimal(self.rng.randint(*fee)) / 4
-        is_active = self.rng.random() > 0.015
+        if is_active is None:
+            is_active = self.rng.random() > 0.015
         self.edges[seller, buyer] = Edge(seller, buyer, rule(self.rng), percent, is_active)
 
     def some(self, among: Sequence[int], least: int, most: int) -> list[int]:
@@ -164,8 +176,15 @@ def _connect_demand(builder: _Builder, dsps: list[int], advertisers: list[int]) 
     """Large advertisers buy through several platforms, small ones through one."""
     for number, advertiser in enumerate(advertisers):
         wanted = (1, 2) if number % 3 == 2 else (2, 4)
+        has_left = number % LEAVING_EVERY == LEAVING_EVERY - 1
         for dsp in builder.some(dsps, *wanted):
-            builder.sell(dsp, [advertiser], ADVERTISER_RULES, (16, 60))
+            builder.sell_under(
+                dsp,
+                advertiser,
+                ADVERTISER_RULES.draw(builder.rng),
+                (16, 60),
+                is_active=not has_left,
+            )
 
 
 def reachable_advertisers(graph: Graph) -> dict[int, frozenset[int]]:

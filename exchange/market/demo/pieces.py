@@ -33,7 +33,6 @@ DEVICE_CONDITIONS = (
     "device.os = 'android'",
     "device.type in ('pc', 'tablet')",
     "device.os in ('android', 'ios')",
-    "device.type in ('ctv', 'set_top_box')",
     "device.type = 'pc'",
     "(device.os = 'ios' and device.os_version not like '16.*')",
     "device.make in ('Apple', 'Samsung')",
@@ -42,6 +41,7 @@ DEVICE_CONDITIONS = (
     "(device.make != 'Xiaomi' or device.make is missing)",
     "device.model starts with 'iPhone 1'",
 )
+TV_CONDITION = "device.type in ('ctv', 'set_top_box')"
 SAFETY_CONDITIONS = (
     "(content.risk in ('low', 'medium') or content.risk is missing)",
     "(content.risk != 'floor' or content.risk is missing)",

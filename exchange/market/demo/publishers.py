@@ -47,6 +47,11 @@ class Publisher:
     genres: tuple[str, ...] = ()
     is_for_children: bool = False
 
+    @property
+    def all_categories(self) -> frozenset[str]:
+        """Those of the whole and of every section."""
+        return frozenset(self.categories).union(*(section.categories for section in self.sections))
+
 
 def _build_publisher(row: dict[str, Any], news: tuple[Section, ...]) -> Publisher:
     """News publishers share one list of sections."""
