@@ -78,12 +78,32 @@ def _demo_logins() -> dict[str, str]:
 
 def _demo_curl(port: int) -> str:
     """Empty if nothing can be asked: somebody may have ended every campaign of the demo."""
+    if kept := _kept_curl(port):
+        return kept
     line = io.StringIO()
     try:
         call_command("load_demo", print_curl=True, port=port, stdout=line)
     except CommandError as problem:
         print(f"  no example request: {problem}", flush=True)
     return line.getvalue().strip()
+
+
+def _kept_curl(port: int) -> str:
+    """The last run's line, if its key still works: finding a telling visit takes seconds."""
+    from django.conf import settings
+
+    from exchange.market.demo.access import read_key
+
+    try:
+        line = Welcome.read(settings.VAR_DIR).curl
+    except (OSError, ValueError, TypeError):
+        return ""
+    key = read_key()
+    return line.replace(_port_of(line), f":{port}/", 1) if key and key in line else ""
+
+
+def _port_of(line: str) -> str:
+    return line.partition("127.0.0.1")[2].partition("/")[0] + "/"
 
 
 class _step:  # noqa: N801  (reads as a verb: with _step("..."))
