@@ -103,11 +103,8 @@ def check_booking(booking: Booking | None, publisher: Party) -> Iterator[Step]:
 
 def check_campaign(campaign: Campaign, moment: datetime) -> Iterator[Step]:
     status = campaign.get_status_display().lower()
-    yield Step(
-        "Campaign is live",
-        campaign.is_live,
-        "" if campaign.is_live else f"It is {status}, not live.",
-    )
+    said = "" if campaign.is_live else f"The campaign is {status}, not live."
+    yield Step("Campaign is live", campaign.is_live, said)
     yield Step("In flight", *check_flight(campaign, moment))
 
 

@@ -7,6 +7,7 @@ parsed expressions, edge by edge, with the same visit.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,18 @@ EXAMPLE_VISIT = {
     "user": {"segments": ["cars"], "consent": True},
 }
 MAX_VISIT_CHARACTERS = 64 * 1024
+WORD = re.compile(r"\w+")
+# What Python's reader says, in words for people who do not read Python.
+MISTAKES = {
+    "Expecting value": "A value is expected here. Texts stand in double quotes.",
+    "Expecting property name": "A name in double quotes is expected here.",
+    "Expecting ',' delimiter": "A comma or a closing bracket is missing before this.",
+    "Expecting ':' delimiter": "A colon is missing between name and value.",
+    "Extra data": "The visit has ended before this.",
+    "Unterminated string": "The closing quote of this text is missing.",
+    "Invalid control character": "A line break or tab inside a text is written \\n or \\t.",
+    "Illegal trailing comma": "There is a comma too many.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +58,25 @@ def read_visit(text: str) -> dict[str, Any]:
     try:
         visit = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
-        raise VisitProblemError(
-            TextProblem(error.lineno, error.colno, 1, f"This is not JSON: {error.msg}.")
-        ) from None
-    except (ValueError, RecursionError) as error:
+        raise VisitProblemError(describe_mistake(text, error)) from None
+    except RecursionError:
+        message = "The visit is nested too deeply to be read."
+        raise VisitProblemError(TextProblem(1, 1, 1, message)) from None
+    except ValueError as error:
         raise VisitProblemError(TextProblem(1, 1, 1, str(error))) from None
     if not isinstance(visit, dict):
         message = 'A visit is a JSON object, such as {"geo": {"country": "USA"}}.'
         raise VisitProblemError(TextProblem(1, 1, 1, message))
     return visit
+
+
+def describe_mistake(text: str, error: json.JSONDecodeError) -> TextProblem:
+    """The reader names one character; the word around it is what the person looks for."""
+    word = WORD.match(text, error.pos)
+    length = len(word[0]) if word else 1
+    said = next((said for start, said in MISTAKES.items() if error.msg.startswith(start)), "")
+    message = said or f"This is not JSON: {error.msg[0].lower()}{error.msg[1:]}."
+    return TextProblem(error.lineno, error.colno, length, message)
 
 
 def refuse_constant(name: str) -> None:

@@ -53,10 +53,11 @@ def read_initial(request: HttpRequest) -> dict[str, Any]:
 
 
 def ask(asked: dict[str, Any]) -> dict[str, Any]:
+    service = service_for(settings.SNAPSHOT_DIR)
+    # A person who has just seen a build end expects its snapshot, not the one of a moment ago.
+    service.refresh()
     try:
-        answer = service_for(settings.SNAPSHOT_DIR).answer(
-            asked["publisher"].seller_id, asked["visit"], SHOWN
-        )
+        answer = service.answer(asked["publisher"].seller_id, asked["visit"], SHOWN)
     except ProblemError as problem:
         return {"refusal": problem.detail}
     document = answer.document()

@@ -1,0 +1,109 @@
+"""Why a campaign is eligible or not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.web.explaining import LINES_SHOWN, Explanation, explain_campaign
+
+pytestmark = pytest.mark.django_db
+
+VISIT = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}}
+
+
+def explain(booking: Booking, visit: dict[str, object] = VISIT) -> Explanation:
+    return explain_campaign(campaign=booking.campaign, publisher=booking.publisher, visit=visit)
+
+
+def test_everything_is_true_of_an_eligible_campaign(booking: Booking) -> None:
+    explanation = explain(booking)
+    assert explanation.is_eligible
+    assert explanation.reason == ""
+    assert [step.title for step in explanation.steps] == [
+        "Booked with Daily Herald",
+        "Campaign is live",
+        "In flight",
+        "The rule of Daily Herald → Northgate",
+        "The rule of Northgate → Solberg Soda",
+        "The campaign's targeting",
+    ]
+
+
+def test_names_the_edge_that_refuses(booking: Booking) -> None:
+    explanation = explain(booking, {"geo": {"country": "USA"}, "site": {"cat": ["finance"]}})
+    assert explanation.reason == "The rule of Daily Herald → Northgate is not true."
+
+
+def test_tells_what_the_visit_lacks_from_what_it_contradicts(booking: Booking) -> None:
+    explanation = explain(booking, {"geo": {"country": "USA"}})
+    step = explanation.steps[3]
+    assert step.truth is None
+    assert step.lines[0].saw == "the visit does not say"
+    assert explanation.reason.endswith("asks for something the visit lacks.")
+
+
+def test_shows_every_condition_with_what_the_visit_has(booking: Booking) -> None:
+    booking.campaign.expression = (
+        "geo.country in ('DEU', 'USA') and not (device.type = 'ctv' or user.age > 17)"
+    )
+    visit = VISIT | {"device.type": "phone", "user.age": "old"}
+    lines = explain(booking, visit).steps[-1].lines
+    assert [(line.depth, line.truth, line.is_group) for line in lines] == [
+        (0, None, True),
+        (1, True, False),
+        (1, None, True),
+        (2, None, True),
+        (3, False, False),
+        (3, None, False),
+    ]
+    assert lines[1].saw == "the visit has USA"
+    assert lines[4].saw == "the visit has phone"
+    assert "wrong type" in lines[5].saw
+
+
+def test_says_that_it_is_not_booked(campaign: Campaign, herald: Party) -> None:
+    explanation = explain_campaign(campaign=campaign, publisher=herald, visit=VISIT)
+    assert explanation.reason == "The campaign is not booked with Daily Herald."
+    assert explanation.path is None
+
+
+def test_says_that_there_is_no_path(booking: Booking, edges: tuple[Edge, Edge]) -> None:
+    Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
+    assert "No chain of active edges" in explain(booking).reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"status": "paused"}, "The campaign is paused, not live."),
+        ({"starts_at": timezone.now() + timedelta(days=2)}, "The campaign starts on"),
+        ({"ends_at": timezone.now() - timedelta(days=1)}, "The campaign ended on"),
+    ],
+)
+def test_says_why_a_campaign_rests(
+    change: dict[str, object], reason: str, booking: Booking
+) -> None:
+    for name, value in change.items():
+        setattr(booking.campaign, name, value)
+    assert explain(booking).reason.startswith(reason)
+
+
+def test_a_switched_off_booking_is_named(booking: Booking) -> None:
+    Booking.objects.filter(pk=booking.pk).update(is_active=False)
+    assert explain(booking).reason == "The booking with Daily Herald is switched off."
+
+
+def test_an_expression_that_no_longer_compiles_is_named(booking: Booking) -> None:
+    booking.campaign.expression = "shoe_size = 44"
+    assert "no longer compiles" in explain(booking).reason
+
+
+def test_a_huge_expression_is_cut(booking: Booking) -> None:
+    booking.campaign.expression = " or ".join(f"user.age = {age}" for age in range(1_000))
+    step = explain(booking).steps[-1]
+    assert len(step.lines) == LINES_SHOWN
+    assert step.has_more

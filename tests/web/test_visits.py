@@ -1,0 +1,114 @@
+"""Trying a visit: read strictly, answered by the API's own engine, nothing typed is lost."""
+
+from __future__ import annotations
+
+import json
+from html import unescape
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from exchange.accounts.models import User
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.seed import read_attributes
+from exchange.serving.visits import flatten
+from exchange.snapshots.services import request_build, run_build
+from exchange.web.visits import EXAMPLE_VISIT, VisitProblemError, read_visit
+from tests.web.conftest import LogIn
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "length"),
+    [
+        ('{"a": 1,\n "b": phone}', 2, 7, 5),
+        ('{"a": 1', 1, 8, 1),
+        ("[1]", 1, 1, 1),
+        ("", 1, 1, 1),
+        ('{"a": NaN}', 1, 1, 1),
+        ("[" * 100_000, 1, 1, 1),
+        ('{"a": 1} {"b": 2}', 1, 10, 1),
+    ],
+)
+def test_says_where_a_visit_is_wrong(text: str, line: int, column: int, length: int) -> None:
+    with pytest.raises(VisitProblemError) as caught:
+        read_visit(text)
+    problem = caught.value.problem
+    assert (problem.line, problem.column, problem.length) == (line, column, length)
+    assert problem.message.endswith(".")
+
+
+def test_the_example_asks_only_for_what_the_catalogue_knows() -> None:
+    known = {row["name"]: row for row in read_attributes()}
+    for name, value in flatten(EXAMPLE_VISIT, known).items():
+        assert name in known
+        domain = known[name].get("values")
+        assert not domain or value in domain or set(value) <= set(domain)  # type: ignore[call-overload]
+
+
+@pytest.mark.django_db
+def test_what_was_typed_is_kept(dave: User, herald: Party, log_in: LogIn) -> None:
+    typed = '{"geo": {"country": USA}}'
+    answer = log_in(dave).post("/visits/", {"publisher": herald.pk, "visit": typed})
+    html = unescape(answer.content.decode())
+    assert answer.status_code == 422
+    assert f">\n{typed}</textarea>" in html
+    assert f'<option value="{herald.pk}" selected>' in html
+    assert 'data-visit-problem data-line="1" data-column="21" data-length="3"' in html
+
+
+@pytest.mark.django_db
+def test_a_publisher_must_be_chosen(dave: User, log_in: LogIn) -> None:
+    answer = log_in(dave).post("/visits/", {"visit": "{}"})
+    assert answer.status_code == 422
+    assert "Publisher: This field is required." in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_says_that_there_is_no_snapshot_yet(
+    dave: User, herald: Party, log_in: LogIn, settings: Settings, tmp_path: Path
+) -> None:
+    settings.SNAPSHOT_DIR = tmp_path
+    answer = log_in(dave).post("/visits/", {"publisher": herald.pk, "visit": "{}"})
+    assert "No snapshot is live yet" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_comes_with_a_campaign_from_its_page(dave: User, booking: Booking, log_in: LogIn) -> None:
+    html = log_in(dave).get(f"/visits/?campaign={booking.campaign_id}").content.decode()
+    assert f'value="Summer · Solberg Soda (#{booking.campaign_id})"' in html
+    assert f'<option value="{booking.publisher_id}" selected>' in html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_from_the_live_snapshot(
+    dave: User,
+    booking: Booking,
+    campaign: Campaign,
+    edges: tuple[Edge, Edge],
+    log_in: LogIn,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    settings.SNAPSHOT_DIR = tmp_path
+    assert run_build(build_id=request_build().pk)
+    asked = {"publisher": booking.publisher_id, "campaign": f"#{campaign.pk}"}
+    client = log_in(dave)
+
+    visit = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}, "shoe_size": 44}
+    page = client.post("/visits/", asked | {"visit": json.dumps(visit)}).content.decode()
+    assert "1 eligible campaign<" in page
+    assert "daily-herald → northgate → solberg-soda" in page
+    assert "shoe_size" in page.partition("message warning")[2]
+    assert "Summer is eligible" in page
+
+    visit = {"geo": {"country": "USA"}, "site": {"cat": ["finance"]}}
+    answer = client.post(
+        "/visits/", asked | {"visit": json.dumps(visit)}, headers={"HX-Request": "true"}
+    )
+    part = unescape(answer.content.decode())
+    assert "<html" not in part
+    assert "Nothing is eligible" in part
+    assert "Summer is not eligible" in part
+    assert f"The rule of {edges[0].seller.name} → {edges[0].buyer.name} is not true." in part
+    assert "the visit has finance" in part
