@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from exchange.market.demo.chance import stream
-from exchange.market.demo.publishers import PUBLISHERS, Publisher, Section
+from exchange.market.demo.publishers import PUBLISHERS, Publisher, Section, Surface
 from exchange.market.demo.vocabulary import SENSITIVE_TOPICS
 
 PAGES_PER_WEIGHT = 6
@@ -76,7 +76,7 @@ def build_inventory(seed: int) -> Inventory:
 
 
 def _make_page(publisher: Publisher, section: Section, number: int, rng: random.Random) -> _Page:
-    has_video = bool(publisher.genres) and not publisher.bundle.startswith("com.pocket")
+    has_video = Surface.TV in publisher.surfaces
     risk, topics = _judge(section, rng)
     return _Page(
         url=f"https://www.{publisher.domain}/{section.slug}/{rng.choice(SLUGS)}-{number + 1}",

@@ -5,7 +5,7 @@ One transaction: a run that is killed leaves nothing behind. Memory stays bounde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from io import StringIO
@@ -18,6 +18,7 @@ from exchange.accounts.models import Organisation
 from exchange.market import models
 from exchange.market.demo import campaigns as generated
 from exchange.market.demo.graph import Graph, build_graph
+from exchange.market.demo.progress import Report
 from exchange.market.demo.publishers import PUBLISHERS
 
 OPERATOR = "Treeline Exchange"
@@ -32,8 +33,6 @@ COPY_CAMPAIGNS = """
 COPY_BOOKINGS = """
     COPY market_booking (campaign_id, publisher_id, is_active, created_at, updated_at) FROM STDIN
 """
-
-Report = Callable[[str, int, int], None]
 
 
 class ForeignMarketError(Exception):

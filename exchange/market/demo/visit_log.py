@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-Report = Callable[[str, int, int], None]
+from exchange.market.demo.progress import Report
+
 PART = "part-00000.parquet"
 
 

@@ -13,11 +13,10 @@ from django.utils import timezone
 
 from exchange.market.demo import access
 from exchange.market.demo.loading import ForeignMarketError, Market
+from exchange.market.demo.progress import ProgressLines
 from exchange.market.demo.service import Outcome, load_demo
 from exchange.market.demo.visit_log import VisitLog
 from exchange.market.models import Booking, Campaign, Edge, Party
-
-BAR_WIDTH = 30
 
 
 def positive(text: str) -> int:
@@ -61,14 +60,14 @@ class Command(BaseCommand):
         log = VisitLog(folder, options["seed"], options["visits"], options["days"], today)
         started = time.monotonic()
         try:
-            outcome = load_demo(market=market, log=log, report=self._show)
+            outcome = load_demo(market=market, log=log, report=ProgressLines(self.stdout))
         except ForeignMarketError as error:
             raise CommandError(f"{error} The demo is for an empty exchange.") from error
         self.stdout.write(self._summary(outcome, time.monotonic() - started))
 
     def _summary(self, outcome: Outcome, seconds: float) -> str:
         if outcome.did_nothing:
-            return "The demo is already loaded."
+            return f"The demo is already loaded: {Campaign.objects.count():,} campaigns."
         parts = []
         if outcome.loaded_market:
             parts.append(
@@ -80,17 +79,6 @@ class Command(BaseCommand):
         if outcome.made_key:
             parts.append(f"an API key in {access.key_file()}")
         return f"Loaded {'; '.join(parts)} in {seconds:.1f} s."
-
-    def _show(self, what: str, done: int, total: int) -> None:
-        """A bar that moves on a terminal; elsewhere a line for every tenth."""
-        if self.stdout.isatty():
-            bar = ("#" * (BAR_WIDTH * done // total)).ljust(BAR_WIDTH)
-            end = "\n" if done == total else ""
-            self.stdout.write(f"\r[{bar}] {done:,} of {total:,} {what}", ending=end)
-            self.stdout.flush()
-        elif done == total or done * 10 // total != getattr(self, "_last_tenth", None):
-            self._last_tenth = done * 10 // total
-            self.stdout.write(f"{done:,} of {total:,} {what}")
 
     def _print_curl(self, port: int) -> None:
         from exchange.market.demo import curl  # slow to import, and rarely wanted
