@@ -86,16 +86,17 @@ class Expression:
 
         A visit that lacks an attribute marked required matches nothing: False.
         """
-        context = self._context(visit)
+        context = self.context(visit)
         if context.visit.lacks_required(self.catalog):
             return False
         return evaluate(self.root, context)
 
     def explain(self, visit: Visit) -> Explanation:
         """The tree with each node's truth and the visit's values."""
-        return explain(self.root, self._context(visit))
+        return explain(self.root, self.context(visit))
 
-    def _context(self, visit: Visit) -> Context:
+    def context(self, visit: Visit) -> Context:
+        """What the plain evaluator needs to judge this expression for a visit."""
         lists: Mapping[str, Sequence[Operand]] = self.lists
         trees = trees_of(self.references, self.definitions) if self.references else {}
         return Context(self.catalog, type_visit(self.catalog, visit), trees, lists)

@@ -45,8 +45,9 @@ CATALOG = Catalog.of(
     }
 )
 
-# Bounded so that the whole language is tested in seconds; `make soak` raises it.
-quick = settings(max_examples=200, deadline=None)
+# Bounded so that the whole language is tested in seconds.
+quick = settings(max_examples=150, deadline=None)
+slow = settings(max_examples=50, deadline=None)
 
 MIN, MAX = -(2**63), 2**63 - 1
 INTEGERS = (0, 1, 2, 3, 17, 18, 65, -1, MIN, MIN + 1, MAX, MAX - 1)

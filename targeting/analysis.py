@@ -1,0 +1,207 @@
+"""What is suspicious about an expression before it is saved, alone or along a path.
+
+Every finding is proven: a contradiction has no visit at all, missing values included. What cannot
+be decided within the budget is said to be undecided, and never called a finding.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+from targeting.evaluator import Context
+from targeting.expression import Expression
+from targeting.printer import print_line
+from targeting.search import (
+    Answer,
+    Budget,
+    ask,
+    differ,
+    first_without_second,
+    is_not_true,
+    is_true,
+    resolve,
+)
+from targeting.tree import And, Constant, Node, Or, Predicate, Reference, children_of, walk
+
+DEFAULT_BUDGET = 100_000  # nodes looked at: a fraction of a second
+MAX_PAIRS = 400
+MAX_SHOWN = 200  # characters of a condition in a message
+
+
+class FindingKind(StrEnum):
+    NEVER = "never"  # no visit makes it true
+    ALWAYS = "always"  # every visit makes it true
+    REPEATED = "repeated"  # the same condition twice
+    SUBSUMED = "subsumed"  # another condition already says it
+    CONFLICT = "conflict"  # expressions along a path exclude each other
+    RETIRED = "retired"  # an attribute that is no longer filled
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    kind: FindingKind
+    message: str
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """`is_decided` is False when the budget did not suffice to rule out further findings."""
+
+    findings: tuple[Finding, ...]
+    is_decided: bool
+
+
+def analyse(expression: Expression, *, budget: int = DEFAULT_BUDGET) -> Analysis:
+    """Contradictions, tautologies, repeated and subsumed conditions, retired attributes."""
+    analyser = Analyser(expression.context({}), Budget(budget))
+    root = resolve(expression.root, analyser.context)
+    findings = [
+        *retired_attributes(expression),
+        *analyser.find_constant_parts(root),
+        *analyser.find_redundancy(root),
+    ]
+    return Analysis(tuple(findings), analyser.is_decided)
+
+
+def analyse_path(
+    campaign: Expression,
+    edges: Sequence[tuple[str, Expression]],
+    *,
+    budget: int = DEFAULT_BUDGET,
+) -> Analysis:
+    """Whether a campaign can ever be eligible through these edges, given with their names.
+
+    A conflict names as few conditions as suffice for it.
+    """
+    contexts = [campaign.context({}), *(edge.context({}) for _, edge in edges)]
+    lists = ChainMap(*(dict(context.lists) for context in contexts))
+    analyser = Analyser(replace(contexts[0], lists=lists), Budget(budget))
+    parts = [("the campaign", part) for part in conjuncts(campaign, contexts[0])]
+    for (name, edge), context in zip(edges, contexts[1:], strict=True):
+        parts += [(f"edge {name}", part) for part in conjuncts(edge, context)]
+    if analyser.ask_true([part for _, part in parts]) is not Answer.NO:
+        return Analysis((), analyser.is_decided)
+    core = analyser.shrink(parts)
+    needs = [f"{owner} needs `{brief(part)}`" for owner, part in core]
+    conditions = tuple(brief(part) for _, part in core)
+    message = f"{', '.join(needs)}: never eligible"
+    return Analysis((Finding(FindingKind.CONFLICT, message, conditions),), analyser.is_decided)
+
+
+def conjuncts(expression: Expression, context: Context) -> tuple[Node, ...]:
+    root = resolve(expression.root, context)
+    return root.children if isinstance(root, And) else (root,)
+
+
+def brief(node: Node) -> str:
+    """The condition's text, cut where a long list would drown the message."""
+    text = print_line(node, is_root=True)
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 2]}.."
+
+
+def retired_attributes(expression: Expression) -> Iterator[Finding]:
+    for name in sorted(expression.attributes):
+        if expression.catalog[name].retired:
+            message = f"`{name}` is retired: visits no longer carry it"
+            yield Finding(FindingKind.RETIRED, message, (name,))
+
+
+class Analyser:
+    """One analysis: what it looks at, and what it may still spend."""
+
+    def __init__(self, context: Context, budget: Budget) -> None:
+        self.context = context
+        self.budget = budget
+        self.is_decided = True
+
+    def note(self, answer: Answer) -> Answer:
+        if answer is Answer.NOT_DECIDED:
+            self.is_decided = False
+        return answer
+
+    def ask_true(self, nodes: Sequence[Node]) -> Answer:
+        root = nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+        return self.note(ask([root], is_true, self.context, self.budget))
+
+    def shrink(self, parts: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
+        """Leaves out what the conflict does not need, one part after the other."""
+        core = list(parts)
+        for part in parts:
+            rest = [other for other in core if other is not part]
+            if rest and self.ask_true([node for _, node in rest]) is Answer.NO:
+                core = rest
+        return core
+
+    def find_constant_parts(self, node: Node) -> Iterator[Finding]:
+        """The largest parts that are never or always true; parts of those are not news."""
+        if isinstance(node, Constant):
+            return
+        text = brief(node)
+        if self.ask_true([node]) is Answer.NO:
+            core = self.shrink([("", part) for part in children_of(node)] or [("", node)])
+            texts = tuple(brief(part) for _, part in core)
+            if isinstance(node, And) and len(core) > 1:
+                said = " and ".join(f"`{part}`" for part in texts)
+                yield Finding(FindingKind.NEVER, f"{said} are never true together", texts)
+            else:
+                yield Finding(FindingKind.NEVER, f"`{text}` is never true", (text,))
+        elif self.note(ask([node], is_not_true, self.context, self.budget)) is Answer.NO:
+            yield Finding(FindingKind.ALWAYS, f"`{text}` is always true", (text,))
+        else:
+            for child in children_of(node):
+                yield from self.find_constant_parts(child)
+
+    def find_redundancy(self, root: Node) -> Iterator[Finding]:
+        """Pairs in one group of which one adds nothing."""
+        for group in walk(root):
+            if isinstance(group, And | Or):
+                yield from self.find_in_group(group, is_top=group is root)
+
+    def find_in_group(self, group: And | Or, *, is_top: bool) -> Iterator[Finding]:
+        pairs = [pair for pair in combinations(group.children, 2) if shares_attribute(*pair)]
+        if len(pairs) > MAX_PAIRS:
+            self.is_decided = False
+        for left, right in pairs[:MAX_PAIRS]:
+            if left == right:
+                text = brief(left)
+                yield Finding(FindingKind.REPEATED, f"`{text}` is there twice", (text, text))
+            elif self.adds_nothing(group, left, right, is_top=is_top):
+                yield subsumed(right, left)
+            elif self.adds_nothing(group, right, left, is_top=is_top):
+                yield subsumed(left, right)
+
+    def adds_nothing(self, group: And | Or, kept: Node, left_out: Node, *, is_top: bool) -> bool:
+        """Whether the group means the same with `kept` alone. At the top only matches count;
+        further down, under a negation perhaps, every truth value does."""
+        if is_top:
+            stronger, weaker = (kept, left_out) if isinstance(group, And) else (left_out, kept)
+            asked = ask([stronger, weaker], first_without_second, self.context, self.budget)
+        else:
+            both = type(group)((kept, left_out))
+            asked = ask([both, kept], differ, self.context, self.budget)
+        return self.note(asked) is Answer.NO
+
+
+def subsumed(left_out: Node, kept: Node) -> Finding:
+    texts = brief(left_out), brief(kept)
+    message = f"`{texts[0]}` adds nothing to `{texts[1]}`"
+    return Finding(FindingKind.SUBSUMED, message, texts)
+
+
+def names_of(nodes: Iterable[Node]) -> set[str]:
+    names = set()
+    for node in nodes:
+        if isinstance(node, Predicate):
+            names.add(node.attribute)
+        elif isinstance(node, Reference):
+            names.add(f"@{node.name}")
+    return names
+
+
+def shares_attribute(left: Node, right: Node) -> bool:
+    return not names_of(walk(left)).isdisjoint(names_of(walk(right)))
