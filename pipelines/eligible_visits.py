@@ -128,7 +128,9 @@ def parse_job(arguments: Sequence[str] | None) -> Job:
 
 def end_with_stdin() -> None:
     """Exits hard: a day not yet committed is thrown away, and Spark's JVM follows its parent."""
-    sys.stdin.buffer.read()
+    # Not through sys.stdin: the lock that it holds while waiting aborts the interpreter's own end.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     os._exit(EXIT_ORPHANED)
 
 
