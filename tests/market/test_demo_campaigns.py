@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from datetime import UTC, date, datetime
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +48,31 @@ def test_the_same_seed_and_date_give_the_same_campaigns(
     assert list(stream_campaigns(graph, 1, TODAY, 3_000)) == campaigns
     other = list(stream_campaigns(graph, 2, TODAY, 3_000))
     assert [c.expression for c in other] != [c.expression for c in campaigns]
+
+
+PRINT_DIGEST = """
+import hashlib
+from datetime import date
+from exchange.market.demo.campaigns import stream_campaigns
+from exchange.market.demo.graph import build_graph
+graph = build_graph(1)
+made = [graph, *stream_campaigns(graph, 1, date(2026, 11, 16), 400)]
+print(hashlib.sha256(repr(made).encode()).hexdigest())
+"""
+
+
+def test_another_process_makes_the_same_campaigns() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", PRINT_DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            cwd=Path(__file__).parents[2],
+            check=True,
+            capture_output=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(digests) == 1
 
 
 def test_a_larger_set_starts_with_the_smaller_one(graph: Graph, campaigns: list[Campaign]) -> None:
