@@ -10,6 +10,7 @@ from django.test import Client
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
 from tests.web.conftest import LogIn
 
@@ -215,3 +216,12 @@ def test_the_dashboard_links_every_number(
         f"/snapshots/{places['build']}/",
     ):
         assert f'href="{address}"' in html
+
+
+def test_the_dashboard_shows_the_last_report(carol: User, log_in: LogIn) -> None:
+    ReportRun.objects.create(
+        first_day="2026-11-01", last_day="2026-11-02", status="done", visits_counted=12345
+    )
+    page = log_in(carol).get("/").content.decode()
+    assert "2026-11-01 to 2026-11-02" in page
+    assert "12,345" in page
