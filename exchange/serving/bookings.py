@@ -112,7 +112,7 @@ def open_batch(path: Path) -> pa.RecordBatch:
         if not file.schema.equals(SCHEMA) or file.num_record_batches != 1:
             raise DirectoryError(f"{path} does not have the shape that this version reads")
         batch = file.get_batch(0)
-        batch.validate()
-    except (OSError, pa.ArrowInvalid) as error:
+        batch.validate(full=True)
+    except (OSError, pa.ArrowException) as error:
         raise DirectoryError(f"{path} cannot be read: {error}") from error
     return batch

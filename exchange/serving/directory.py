@@ -140,18 +140,26 @@ class SnapshotDirectory:
             shutil.rmtree(staged, ignore_errors=True)
 
     def adopt(self, staged: Path) -> str:
-        """Gives a staged snapshot its content's name. The same content twice is one folder."""
+        """Gives a staged snapshot its content's name. The same content twice is one folder; one
+        that was damaged since is replaced."""
         snapshot_id = content_id(staged)
         for path in staged.iterdir():
             sync(path)
         sync(staged)
         target = self.folder(snapshot_id)
-        if target.is_dir():
+        if self.is_whole(snapshot_id):
             os.utime(target)
         else:
+            shutil.rmtree(target, ignore_errors=True)
             staged.rename(target)
         sync(self.root)
         return snapshot_id
+
+    def is_whole(self, snapshot_id: str) -> bool:
+        """Whether a snapshot's bytes are those that gave it its name."""
+        folder = self.folder(snapshot_id)
+        is_complete = all((folder / name).is_file() for name in (INDEX_FILE, BOOKINGS_FILE))
+        return is_complete and content_id(folder) == snapshot_id
 
     def snapshot_ids(self) -> list[str]:
         """Newest first."""

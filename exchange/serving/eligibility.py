@@ -34,7 +34,7 @@ from exchange.serving.directory import (
 from exchange.serving.instruments import FAILED_SWAPS, SNAPSHOT_READ_AT, SWAPS
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
-from matcher_ext import Snapshot
+from matcher_ext import Snapshot, SnapshotError
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +45,8 @@ MAX_WARNINGS = 50
 STAMPED_TIMES = ("time", "local_time")
 PUBLISHER = "publisher.id"
 STAMPED = {*STAMPED_TIMES, PUBLISHER}
+# What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
+UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class LiveSnapshot:
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
         folder = directory.folder(manifest.snapshot_id)
+        if not directory.is_whole(manifest.snapshot_id):
+            raise DirectoryError(f"{folder} is missing, or not what was built")
         index = Snapshot.open(folder / INDEX_FILE)
         bookings = Bookings(folder / BOOKINGS_FILE)
         return cls(manifest, index, bookings, frozenset(row[0] for row in index.catalog_rows))
@@ -89,6 +93,7 @@ class EligibilityService:
         self._live: LiveSnapshot | None = None
         self._keys: dict[str, KeyEntry] = {}
         self._seen: dict[str, tuple[int, int, int] | None] = {}
+        self._last_refusal = ""
         self._refreshing = threading.Lock()
         self.refresh()
 
@@ -151,23 +156,23 @@ class EligibilityService:
             self.refresh()
 
     def _refresh_keys(self) -> bool:
-        mark = self._mark(KEYS_FILE)
-        if mark == self._seen.get(KEYS_FILE):
-            return False
         try:
+            mark = self._mark(KEYS_FILE)
+            if mark == self._seen.get(KEYS_FILE):
+                return False
             self._keys = dict(self._directory.read_keys())
-        except (DirectoryError, OSError) as error:
+        except UNREADABLE as error:
             return self._refuse(error)
         self._seen[KEYS_FILE] = mark
         return True
 
     def _refresh_snapshot(self) -> bool:
-        mark = self._mark(MANIFEST_FILE)
-        if mark == self._seen.get(MANIFEST_FILE):
-            return False
         try:
+            mark = self._mark(MANIFEST_FILE)
+            if mark == self._seen.get(MANIFEST_FILE):
+                return False
             self._take_up(self._directory.read_manifest())
-        except (DirectoryError, OSError, ValueError) as error:
+        except UNREADABLE as error:
             return self._refuse(error)
         self._seen[MANIFEST_FILE] = mark
         return True
@@ -187,7 +192,7 @@ class EligibilityService:
     def _refuse(self, error: Exception) -> bool:
         """Said once per kind of trouble, not twice a second: the next try is in half a second."""
         FAILED_SWAPS.inc()
-        if str(error) != getattr(self, "_last_refusal", ""):
+        if str(error) != self._last_refusal:
             self._last_refusal = str(error)
             logger.error("Kept serving the old state: %s", error)
         return False

@@ -84,6 +84,18 @@ def test_same_content_is_one_snapshot_and_other_content_another(
     assert len(names_in(directory)) == 2
 
 
+def test_damaged_snapshot_is_replaced_by_the_next_build(directory: SnapshotDirectory) -> None:
+    snapshot_id = add_snapshot(directory)
+    index = directory.folder(snapshot_id) / INDEX_FILE
+    index.write_bytes(b"indes")
+    assert not directory.is_whole(snapshot_id)
+    assert add_snapshot(directory) == snapshot_id
+    assert directory.is_whole(snapshot_id)
+    index.unlink()
+    assert add_snapshot(directory) == snapshot_id
+    assert index.read_bytes() == b"index"
+
+
 def test_build_that_fails_leaves_nothing(directory: SnapshotDirectory) -> None:
     missing = pytest.raises(DirectoryError, match=r"index\.atree does not exist")
     with missing, directory.stage() as staged:

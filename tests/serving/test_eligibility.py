@@ -15,6 +15,7 @@ import pytest
 
 from exchange.accounts.services import hash_api_key
 from exchange.serving.directory import (
+    BOOKINGS_FILE,
     INDEX_FILE,
     KEYS_FILE,
     MANIFEST_FILE,
@@ -166,6 +167,16 @@ def truncate_index(directory: SnapshotDirectory) -> None:
     index.write_bytes(index.read_bytes()[:-1])
 
 
+def flip_bit_of_bookings(directory: SnapshotDirectory) -> None:
+    """In the middle of the fragments, where no structure of the file would tell."""
+    manifest = directory.read_manifest()
+    assert manifest is not None
+    bookings = directory.folder(manifest.snapshot_id) / BOOKINGS_FILE
+    content = bytearray(bookings.read_bytes())
+    content[content.index(b"Globex")] ^= 1
+    bookings.write_bytes(content)
+
+
 def damage_manifest(directory: SnapshotDirectory) -> None:
     (directory.root / MANIFEST_FILE).write_text("{")
 
@@ -174,7 +185,9 @@ def remove_manifest(directory: SnapshotDirectory) -> None:
     (directory.root / MANIFEST_FILE).unlink()
 
 
-@pytest.mark.parametrize("damage", [truncate_index, damage_manifest, remove_manifest])
+@pytest.mark.parametrize(
+    "damage", [truncate_index, flip_bit_of_bookings, damage_manifest, remove_manifest]
+)
 def test_damaged_directory_leaves_the_old_snapshot_in_service(
     directory: SnapshotDirectory, damage: Callable[[SnapshotDirectory], None]
 ) -> None:
