@@ -31,6 +31,7 @@ class Context:
     trees: Mapping[str, Node]
     lists: Mapping[str, Sequence[Operand]]
     known: dict[str, Truth] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
 
 
 def negate(truth: Truth) -> Truth:
@@ -78,6 +79,9 @@ def look_up(name: str, context: Context) -> Truth:
     if name not in context.known:
         if name not in context.trees:
             raise UnresolvedNameError(f"definition @{name} is not known here")
+        if name in context.opened:
+            raise UnresolvedNameError(f"definition @{name} leads back to itself")
+        context.opened.add(name)
         context.known[name] = evaluate(context.trees[name], context)
     return context.known[name]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from matcher_ext.language import Normal
-from targeting import Catalog, UnresolvedNameError, parse
+from targeting import Catalog, Expression, UnresolvedNameError, parse
 from tests.cases import Case, load_cases
 
 CATALOG = Catalog.of(age="integer", segments="string set")
@@ -76,3 +76,10 @@ def test_an_empty_managed_list_holds_nothing() -> None:
     ):
         assert parse(text, CATALOG, lists=lists).evaluate(visit) is expected
         assert Normal(compiled, text).evaluate(visit) is expected
+
+
+def test_definitions_that_lead_in_a_circle_are_an_error() -> None:
+    definitions = {"a": parse("@b", CATALOG), "b": parse("not @a", CATALOG)}
+    expression = Expression(definitions["a"].root, CATALOG, definitions=definitions)
+    with pytest.raises(UnresolvedNameError, match="leads back to itself"):
+        expression.evaluate({})
