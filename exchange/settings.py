@@ -147,7 +147,10 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = env_path("TREELINE_STATIC_ROOT", BASE_DIR / "static_collected")
+# Development serves static files from where they are written; production collects them.
+STATIC_ROOT = (
+    env_path("TREELINE_STATIC_ROOT", BASE_DIR / "static_collected") if IS_PRODUCTION else None
+)
 WHITENOISE_USE_FINDERS = not IS_PRODUCTION
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
