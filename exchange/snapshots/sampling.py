@@ -15,6 +15,9 @@ from targeting import Catalog, Expression
 
 MISSING_SHARE = 0.1
 STRANGE_SHARE = 0.2
+# The index knows no such text, yet the visit carries a value: `!=` and `not in` hold.
+UNSEEN = "a value that no expression names"
+UNSEEN_SHARE = 0.1
 
 
 class VisitMaker:
@@ -49,7 +52,7 @@ class VisitMaker:
         if not operands:
             return None
         if kind in {"string set", "integer set"}:
-            return self._chance.sample(operands, self._chance.randint(1, len(operands)))
+            return self._chance.sample(operands, self._chance.randint(0, len(operands)))
         if kind == "geo":
             latitude, longitude = flat(operands)[:2]
             return {"lat": latitude, "lon": longitude}
@@ -60,6 +63,8 @@ class VisitMaker:
             return operand + self._chance.choice([-1, 0, 0, 1])
         if kind == "ip":
             return str(operand).partition("/")[0]
+        if kind == "string" and self._chance.random() < UNSEEN_SHARE:
+            return UNSEEN
         if kind == "string":
             return str(operand).replace("*", "x").replace("?", "x")
         return None  # times are stamped
