@@ -1,45 +1,41 @@
-"""Runs every benchmark program (`bench/bench_*.py`) and keeps what they print in `bench/results`.
+"""Runs benchmark programs and keeps their Markdown tables: `python -m bench [name ..]`."""
 
-A program prints one Markdown table to stdout; its docstring's first line becomes the heading.
-"""
-
-import ast
-import os
-import platform
+import argparse
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "results"
+NOT_PROGRAMS = {"__init__", "__main__", "workloads"}
 
 
-def main() -> int:
-    programs = sorted(HERE.glob("bench_*.py"))
-    if not programs:
-        print("there are no benchmark programs (bench/bench_*.py) yet")
-        return 0
-    report = "\n".join([heading(), *(measure(program) for program in programs)])
-    file = HERE / "results" / f"{datetime.now(UTC):%Y-%m-%d-%H%M}.md"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(report)
-    print(report)
-    print(f"written to {file}")
-    return 0
+def find_programs() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NOT_PROGRAMS)
 
 
-def heading() -> str:
-    day = f"{datetime.now(UTC):%Y-%m-%d}"
-    return f"# {day}, {os.cpu_count()} cores, {platform.machine()}, {platform.python_version()}\n"
+def run_program(name: str) -> None:
+    """Shows the program's lines as they come, and keeps them once it has ended well."""
+    lines = []
+    command = [sys.executable, "-m", f"bench.{name}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        for line in program.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    if program.returncode != 0:
+        raise SystemExit(f"bench {name} failed with code {program.returncode}")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text("".join(lines))
 
 
-def measure(program: Path) -> str:
-    print(f"running {program.stem}", file=sys.stderr)
-    about = (ast.get_docstring(ast.parse(program.read_text())) or program.stem).splitlines()[0]
-    command = [sys.executable, "-m", f"bench.{program.stem}", *sys.argv[1:]]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return f"## {program.stem}\n\n{about}\n\n{done.stdout}\n"
+def main() -> None:
+    programs = find_programs()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*programs, []], help=", ".join(programs))
+    for name in parser.parse_args().names or programs:
+        run_program(name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
