@@ -1,8 +1,11 @@
 """Runs benchmark programs and keeps their Markdown tables: `python -m bench [name ..]`."""
 
 import argparse
+import os
+import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -14,9 +17,15 @@ def find_programs() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NOT_PROGRAMS)
 
 
+def describe_machine() -> str:
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    python = platform.python_version()
+    return f"{day}, {os.cpu_count()} cores, {platform.machine()}, Python {python}\n\n"
+
+
 def run_program(name: str) -> None:
     """Shows the program's lines as they come, and keeps them once it has ended well."""
-    lines = []
+    lines = [describe_machine()]
     command = [sys.executable, "-m", f"bench.{name}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
