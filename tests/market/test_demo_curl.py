@@ -22,6 +22,8 @@ def var(tmp_path: Path, settings: Any, db: None) -> Path:
     settings.VAR_DIR = tmp_path
     settings.VISIT_LOG_DIR = tmp_path / "visits"
     settings.DEMO_LOGINS = True
+    # Every load hashes the published password; the strong hash would be half of these tests' time.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return tmp_path
 
 
