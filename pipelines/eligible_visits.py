@@ -14,30 +14,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
+from functools import reduce
 from pathlib import Path
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from pipelines.matching import INDEX_FILE, CountMatches, SnapshotSource, hash_file, open_checked
+from pipelines.matching import INDEX_FILE, MATCHES, MatchVisits, SnapshotSource, open_checked
 from pipelines.partitions import DayStore
 from pipelines.session import JavaMissingError, is_local, start_session
-from pipelines.visit_log import WRONG_TYPES, column, read_day, visit_schema
+from pipelines.visit_log import ADDED, DAY, NEEDED, SOURCE_FILE, SOURCE_ROW, column, read_day
 
-MATCHES = StructType(
-    [StructField("booking_id", LongType()), StructField("eligible_visits", LongType())]
-)
-BOOKINGS = StructType(
-    [
-        StructField("booking_id", LongType()),
-        StructField("campaign_id", LongType()),
-        StructField("publisher", StringType()),
-    ]
-)
 EXIT_UNABLE, EXIT_ORPHANED = 2, 3
 COUNTED, MALFORMED, DUPLICATE = "counted", "malformed", "duplicate"
 
@@ -72,7 +61,7 @@ class DayDone:
     malformed: int = 0
     duplicates: int = 0
     late: int = 0
-    wrong_types: int = 0
+    wrong_values: int = 0
     campaigns: int = 0
     eligible_visits: int = 0
     seconds: float = 0.0
@@ -80,12 +69,11 @@ class DayDone:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What a run needs of the snapshot folder, read once on the driver."""
+    """What a run needs of the snapshot, read once on the driver."""
 
     snapshot_id: str
     source: SnapshotSource
-    schema: StructType
-    bookings: DataFrame
+    attributes: frozenset[str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -142,132 +130,133 @@ def run_days(spark: SparkSession, job: Job) -> Iterator[DayDone]:
 
 
 def load_index(spark: SparkSession, job: Job) -> Index:
-    path = job.snapshot / INDEX_FILE
-    shipped = not is_local(job.master)
-    if shipped:
+    source = SnapshotSource.of(job.snapshot, is_shipped=not is_local(job.master))
+    if source.is_shipped:
         spark.sparkContext.addFile(str(job.snapshot), recursive=True)
-    source = SnapshotSource(str(job.snapshot), hash_file(path), shipped)
-    snapshot = open_checked(str(path), source.index_sha256)
-    return Index(
-        snapshot_id=job.snapshot.name,
-        source=source,
-        schema=visit_schema({name: kind for name, kind, *_ in snapshot.catalog_rows}),
-        bookings=load_bookings(spark, job.snapshot),
-    )
-
-
-def load_bookings(spark: SparkSession, folder: Path) -> DataFrame:
-    with pa.memory_map(str(folder / "bookings.arrow")) as file:
-        table = pa.ipc.open_file(file).read_all().select(BOOKINGS.names)
-        publisher = table["publisher"].cast(pa.string())
-        plain = table.set_column(2, "publisher", publisher)
-        return spark.createDataFrame(plain, BOOKINGS).cache()
+    names = open_checked(job.snapshot, source.sha256).snapshot.catalog.names
+    return Index(job.snapshot.name, source, frozenset(names))
 
 
 def run_day(spark: SparkSession, job: Job, index: Index, store: DayStore, day: date) -> DayDone:
     started = time.monotonic()
     store.finish_interrupted(day)
-    log = read_day(spark, job.visits, day, index.schema)
-    if log is None:
+    log = read_day(spark, job.visits, day, index.attributes)
+    if not log:
         return DayDone(str(day), "no_log", index.snapshot_id)
-    rows = judge_rows(log, day).cache()
     staged = store.stage(day)
     try:
-        daily = staged.write("daily_visits", count_daily(rows))
-        eligible = staged.write("eligible_visits", count_eligible(rows, index))
-        done = sum_up(day, index.snapshot_id, daily, eligible, started)
+        keys = judge_rows(log).cache()
+        matches = match_visits(log, keys, index).cache()
+        daily = staged.write("daily_visits", count_daily(keys))
+        staged.write("eligible_visits", count_eligible(matches, index))
+        done = sum_up(day, index.snapshot_id, daily.collect(), count_publishers(matches).collect())
         store.commit(staged)
+        matches.unpersist()
+        keys.unpersist()
     finally:
         store.discard(staged)
-        rows.unpersist()
-    return done
+    return replace(done, seconds=round(time.monotonic() - started, 3))
 
 
-def judge_rows(log: DataFrame, day: date) -> DataFrame:
-    """Adds what becomes of each row (`fate`) and whether it came late.
+def judge_rows(log: list[DataFrame]) -> DataFrame:
+    """What becomes of each row (`fate`), with only the columns that decide it.
 
     A row counts on the day whose log holds it, also when it is late; its own time decides which
     flights it falls into. Of several rows with one id the earliest counts, on every run the same.
     """
-    begin = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    parts = [part.select(*[column(name) for name in (*NEEDED.names, *ADDED)]) for part in log]
+    begin = column(DAY).cast("timestamp")
     publisher, moment = column("publisher.id"), column("time")
     is_malformed = (
         column("visit_id").isNull()
         | publisher.isNull()
         | (sf.trim(publisher) == "")
         | moment.isNull()
-        | (moment >= sf.lit(begin + timedelta(days=1)))
+        | (moment >= begin + sf.expr("interval 1 day"))
     )
-    rows_alike = Window.partitionBy("visit_id").orderBy(
-        "is_malformed", "time", sf.xxhash64(*[column(name) for name in log.columns])
-    )
-    place = sf.row_number().over(rows_alike)
-    fate = sf.when(column("is_malformed"), MALFORMED).when(place > 1, DUPLICATE).otherwise(COUNTED)
+    alike = Window.partitionBy("visit_id").orderBy("is_malformed", "time", SOURCE_FILE, SOURCE_ROW)
+    is_first = sf.row_number().over(alike) == 1
+    fate = sf.when(column("is_malformed"), MALFORMED).when(is_first, COUNTED).otherwise(DUPLICATE)
     return (
-        log.withColumn("is_malformed", is_malformed)
+        reduce(DataFrame.unionByName, parts)
+        .withColumn("is_malformed", is_malformed)
         .withColumn("fate", fate)
-        .withColumn("is_late", moment < sf.lit(begin))
-        .drop("is_malformed")
+        .select(
+            publisher.alias("publisher"),
+            "fate",
+            (moment < begin).alias("is_late"),
+            SOURCE_FILE,
+            SOURCE_ROW,
+        )
     )
 
 
-def count_daily(rows: DataFrame) -> DataFrame:
+def count_daily(keys: DataFrame) -> DataFrame:
     """Per publisher, what the log held; rows that name no publisher come under null."""
     counted = column("fate") == COUNTED
-    return rows.groupBy(column("publisher.id").alias("publisher")).agg(
+    return keys.groupBy("publisher").agg(
         sf.count_if(counted).alias("visits"),
         sf.count_if(column("fate") == MALFORMED).alias("malformed"),
         sf.count_if(column("fate") == DUPLICATE).alias("duplicates"),
         sf.count_if(counted & column("is_late")).alias("late"),
-        sf.sum(sf.when(counted, column(WRONG_TYPES)).otherwise(0)).alias("wrong_types"),
     )
 
 
-def count_eligible(rows: DataFrame, index: Index) -> DataFrame:
-    """Per campaign and publisher, the counted visits that match the booking between the two."""
-    ours = {"visit_id", "fate", "is_late", WRONG_TYPES}
-    attributes = [column(name) for name in rows.columns if name not in ours]
-    # As one struct, because mapInArrow does not take columns with a dot in their name.
-    visits = rows.where(column("fate") == COUNTED).select(sf.struct(*attributes).alias("visit"))
-    matches = visits.mapInArrow(CountMatches(index.source), MATCHES)
+def match_visits(log: list[DataFrame], keys: DataFrame, index: Index) -> DataFrame:
+    """What the index says of the rows that count.
+
+    The few rows that do not count are taken out of the log, rather than the many that do sorted
+    and moved with all their columns.
+    """
+    left_out = keys.where(column("fate") != COUNTED).select(SOURCE_FILE, SOURCE_ROW)
+    parts = []
+    for part in log:
+        attributes = [column(name) for name in part.columns if name not in {"visit_id", *ADDED}]
+        counted = part.join(left_out, [SOURCE_FILE, SOURCE_ROW], "left_anti")
+        # As one struct, because mapInArrow does not take columns with a dot in their name.
+        visits = counted.select(sf.struct(*attributes).alias("visit"))
+        parts.append(visits.mapInArrow(MatchVisits(index.source), MATCHES))
+    return reduce(DataFrame.union, parts)
+
+
+def count_eligible(matches: DataFrame, index: Index) -> DataFrame:
     return (
-        matches.groupBy("booking_id")
-        .agg(sf.sum("eligible_visits").alias("eligible_visits"))
-        .join(index.bookings, "booking_id")
+        matches.where(column("campaign_id").isNotNull())
         .groupBy("campaign_id", "publisher")
         .agg(sf.sum("eligible_visits").alias("eligible_visits"))
         .withColumn("snapshot_id", sf.lit(index.snapshot_id))
     )
 
 
-def sum_up(
-    day: date, snapshot_id: str, daily: DataFrame, eligible: DataFrame, started: float
-) -> DayDone:
-    """The day's line of progress, taken from the tables as written, before they replace others."""
-    held = daily.collect()
-    visits = {row.publisher: row.visits for row in held}
-    found = (
-        eligible.groupBy("publisher")
-        .agg(sf.max("eligible_visits"), sf.sum("eligible_visits"), sf.count("*"))
-        .collect()
+def count_publishers(matches: DataFrame) -> DataFrame:
+    """Per publisher, to check the day by; the row without a publisher has the wrong values."""
+    return matches.groupBy("publisher").agg(
+        sf.sum("eligible_visits").alias("eligible_visits"),
+        sf.count_distinct("campaign_id").alias("campaigns"),
+        sf.sum("wrong_values").alias("wrong_values"),
     )
-    for publisher, most, _, _ in found:
-        if most > (held_there := visits.get(publisher, 0)):
+
+
+def sum_up(day: date, snapshot_id: str, daily: list[Row], found: list[Row]) -> DayDone:
+    """The day's line of progress; refuses a day whose tables contradict each other."""
+    visits = {row.publisher: row.visits for row in daily}
+    for row in found:
+        if row.eligible_visits > row.campaigns * visits.get(row.publisher, 0):
             raise CountsDisagreeError(
-                f"{day}: {most} eligible visits at {publisher}, which had {held_there}"
+                f"{day}: {row.eligible_visits} eligible visits of {row.campaigns} campaigns at "
+                f"{row.publisher}, which had {visits.get(row.publisher, 0)} visits"
             )
     return DayDone(
         day=str(day),
         status="done",
         snapshot_id=snapshot_id,
         visits=sum(visits.values()),
-        malformed=sum(row.malformed for row in held),
-        duplicates=sum(row.duplicates for row in held),
-        late=sum(row.late for row in held),
-        wrong_types=sum(row.wrong_types for row in held),
-        campaigns=sum(count for _, _, _, count in found),
-        eligible_visits=sum(total for _, _, total, _ in found),
-        seconds=round(time.monotonic() - started, 3),
+        malformed=sum(row.malformed for row in daily),
+        duplicates=sum(row.duplicates for row in daily),
+        late=sum(row.late for row in daily),
+        wrong_values=sum(row.wrong_values for row in found),
+        campaigns=sum(row.campaigns for row in found),
+        eligible_visits=sum(row.eligible_visits for row in found),
     )
 
 

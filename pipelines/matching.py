@@ -1,4 +1,4 @@
-"""The compiled index inside Spark's Python workers: rows of visits in, matches per booking out.
+"""The compiled index inside Spark's Python workers: visits in, eligible visits per campaign out.
 
 Each worker process maps the snapshot once, after checking that it is the one the driver meant.
 """
@@ -8,58 +8,106 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from pyspark import SparkFiles
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from matcher_ext import Snapshot
 
 INDEX_FILE = "index.atree"
+BOOKINGS_FILE = "bookings.arrow"
+MATCHES = StructType(
+    [
+        StructField("campaign_id", LongType()),
+        StructField("publisher", StringType()),
+        StructField("eligible_visits", LongType()),
+        StructField("wrong_values", LongType()),
+    ]
+)
 
 
 class WrongSnapshotError(RuntimeError):
-    """A worker found another index than the driver's under the same name."""
+    """A worker found another snapshot than the driver's under the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSnapshot:
+    """The mapped index, and for each of its ids the campaign and the publisher of the booking."""
+
+    snapshot: Snapshot
+    campaign_ids: Any
+    publishers: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """Where workers find the index: on a path that they share with the driver, or sent to them."""
+    """Where workers find a snapshot: on a path that they share with the driver, or sent to them."""
 
     folder: str
-    index_sha256: str
+    sha256: str
     is_shipped: bool
 
-    def open(self) -> Snapshot:
+    @classmethod
+    def of(cls, folder: Path, *, is_shipped: bool) -> Self:
+        return cls(str(folder), hash_folder(folder), is_shipped)
+
+    def open(self) -> OpenSnapshot:
         folder = SparkFiles.get(Path(self.folder).name) if self.is_shipped else self.folder
-        return open_checked(str(Path(folder) / INDEX_FILE), self.index_sha256)
+        return open_checked(Path(folder), self.sha256)
+
+
+def hash_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in (INDEX_FILE, BOOKINGS_FILE):
+        with (folder / name).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=1)
-def open_checked(path: str, sha256: str) -> Snapshot:
-    if hash_file(Path(path)) != sha256:
-        raise WrongSnapshotError(f"{path} is not the snapshot that this job was started with")
-    return Snapshot.open(path)
-
-
-def hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def open_checked(folder: Path, sha256: str) -> OpenSnapshot:
+    if hash_folder(folder) != sha256:
+        raise WrongSnapshotError(f"{folder} is not the snapshot that this job was started with")
+    snapshot = Snapshot.open(folder / INDEX_FILE)
+    bookings = pa.ipc.open_file(pa.memory_map(str(folder / BOOKINGS_FILE))).read_all()
+    rows = np.searchsorted(bookings["booking_id"].to_numpy(), snapshot.ids)
+    ours = bookings.select(["booking_id", "campaign_id", "publisher"]).take(pa.array(rows))
+    if not np.array_equal(ours["booking_id"].to_numpy(), snapshot.ids):
+        raise WrongSnapshotError(f"{folder} has bookings in its index that {BOOKINGS_FILE} lacks")
+    publishers = ours["publisher"].cast(pa.string()).combine_chunks()
+    return OpenSnapshot(snapshot, ours["campaign_id"].combine_chunks(), publishers)
 
 
 @dataclass(frozen=True, slots=True)
-class CountMatches:
-    """For `mapInArrow`: one row per booking with the visits of this partition that match it."""
+class MatchVisits:
+    """For `mapInArrow`: visits in, rows of `MATCHES` out.
+
+    One row per campaign and publisher with the visits here that match, and one without either
+    that has the number of values that did not fit their attribute's type.
+    """
 
     source: SnapshotSource
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        snapshot = self.source.open()
-        totals = np.zeros(len(snapshot), np.int64)
+        index = self.source.open()
+        totals = np.zeros(len(index.snapshot), np.int64)
+        wrong_values = 0
         for batch in batches:
-            totals += snapshot.count_batch(pa.RecordBatch.from_struct_array(batch.column(0)))
-        matched = np.flatnonzero(totals)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(snapshot.ids[matched]), pa.array(totals[matched])],
-            names=["booking_id", "eligible_visits"],
-        )
+            visits = pa.RecordBatch.from_struct_array(batch.column(0))
+            totals += index.snapshot.count_batch(visits)
+            wrong_values += int(index.snapshot.malformed_rows(visits).sum())
+        matched = pa.array(np.flatnonzero(totals))
+        nothing = pa.array(np.zeros(len(matched), np.int64))
+        eligible = pa.array(totals).take(matched)
+        campaigns, publishers = index.campaign_ids.take(matched), index.publishers.take(matched)
+        yield as_matches(campaigns, publishers, eligible, nothing)
+        yield as_matches([None], [None], [0], [wrong_values])
+
+
+def as_matches(*columns: Any) -> pa.RecordBatch:
+    types = (pa.int64(), pa.string(), pa.int64(), pa.int64())
+    arrays = [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, MATCHES.names)

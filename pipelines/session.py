@@ -3,6 +3,7 @@
 Owns what Spark must be told before it starts; knows nothing of any job.
 """
 
+import logging
 import os
 import shutil
 import sys
@@ -37,6 +38,8 @@ def prepare_java() -> None:
 def start_session(*, name: str, master: str) -> SparkSession:
     prepare_java()
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    # It tells of every connection that it closes, even after the program's own log is closed.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     settings = every_master() | (this_machine() if is_local(master) else {})
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():

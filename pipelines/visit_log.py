@@ -1,139 +1,93 @@
-"""Reads one day of the visit log with the types that the attribute catalogue promises.
+"""Reads one day of the visit log: what decides whether a row counts, and what it says of the visit.
 
-A value of another type counts as missing, as everywhere else, and is counted. Refuses to convert:
-the text '18' is not the number 18.
+Attributes are passed on as they were logged. Whether a value fits its attribute's type is for the
+index to say, here as in serving: a value of a wrong type is a missing one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from datetime import date
-from functools import reduce
-from operator import add
 from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    ByteType,
-    DataType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    NumericType,
-    ShortType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from pipelines.file_system import FileSystem
 
-GEO = StructType([StructField("lat", DoubleType()), StructField("lon", DoubleType())])
-COLUMN_TYPES: Mapping[str, DataType] = {
-    "boolean": BooleanType(),
-    "integer": LongType(),
-    "float": DoubleType(),
-    "timestamp": TimestampType(),
-    "timestamp local": TimestampType(),
-    "string": StringType(),
-    "string set": ArrayType(StringType()),
-    "integer set": ArrayType(LongType()),
-    "ip": StringType(),
-    "geo": GEO,
-}
-VISIT_ID = StructField("visit_id", StringType())
-TIME = StructField("time", TimestampType())
-PUBLISHER = StructField("publisher.id", StringType())
-NEEDED = (VISIT_ID, TIME, PUBLISHER)
-LOCAL_TIME = StructField("local_time", TimestampType())
-WRONG_TYPES = "wrong_types"
-
-
-def visit_schema(attributes: Mapping[str, str]) -> StructType:
-    """The log's columns: `visit_id`, the time, the publisher, then the catalogue's attributes."""
-    names = {field.name for field in NEEDED}
-    others = [
-        StructField(name, COLUMN_TYPES[kind])
-        for name, kind in attributes.items()
-        if name not in names
+# What a row must have to count; of another type it counts as null.
+NEEDED = StructType(
+    [
+        StructField("visit_id", StringType()),
+        StructField("time", TimestampType()),
+        StructField("publisher.id", StringType()),
     ]
-    return StructType([*NEEDED, *others])
+)
+LOCAL_TIME = "local_time"
+DAY, SOURCE_FILE, SOURCE_ROW = "dt", "source_file", "source_row"
+ADDED = (DAY, SOURCE_FILE, SOURCE_ROW)
 
 
-def read_day(spark: SparkSession, root: str, day: date, schema: StructType) -> DataFrame | None:
-    """The day's rows as `schema` plus `wrong_types`, or None when the log has no such day."""
+def read_day(
+    spark: SparkSession, root: str, day: date, attributes: Collection[str]
+) -> list[DataFrame]:
+    """The day's rows: one table for each set of column types in the log; none without a log.
+
+    Each has the columns of NEEDED and ADDED, and those of the attributes that it carries: an
+    absent column is a missing attribute, and narrower batches are quicker.
+    """
     folder = f"{root.rstrip('/')}/dt={day}"
     names = FileSystem(spark, root).names_in(folder)
-    paths = [f"{folder}/{name}" for name in names if name.endswith(".parquet")]
-    return conform_files(spark, paths, schema) if paths else None
+    paths = [f"{folder}/{name}" for name in names if is_part(name)]
+    # With the root as base the day comes as a column, not as a constant: Spark then compiles the
+    # same code for every day, and only once.
+    reader = spark.read.option("basePath", root)
+    return [choose_columns(rows, attributes) for rows in read_files(reader, paths)]
 
 
-def conform_files(spark: SparkSession, paths: list[str], schema: StructType) -> DataFrame:
-    """Files that agree on their columns are read at once; otherwise each with its own types."""
+def is_part(name: str) -> bool:
+    """Names with a dot or an underscore before them are not finished, or not for readers."""
+    return name.endswith(".parquet") and not name.startswith((".", "_"))
+
+
+def read_files(reader: DataFrameReader, paths: list[str]) -> list[DataFrame]:
+    """Files that agree on their columns are read at once, which is nearly always."""
+    if not paths:
+        return []
     try:
-        return conform(spark.read.option("mergeSchema", True).parquet(*paths), schema)
-    except PySparkException as error:
+        return [reader.option("mergeSchema", len(paths) > 1).parquet(*paths)]
+    except (PySparkException, Py4JJavaError) as error:
         if "CANNOT_MERGE_SCHEMAS" not in str(error):
             raise
-    parts = [conform(spark.read.parquet(path), schema) for path in paths]
-    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+    alike: dict[str, list[str]] = {}
+    for path in paths:
+        alike.setdefault(reader.parquet(path).schema.json(), []).append(path)
+    return [reader.parquet(*group) for group in alike.values()]
 
 
-def conform(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Every promised column that the rows have, in its promised type.
-
-    Columns that the rows lack are left out: an absent column is a missing attribute, and narrower
-    batches are quicker. Only the columns that every step needs are made up.
-    """
-    found = {field.name: field.dataType for field in rows.schema if field.name != LOCAL_TIME.name}
-    kept = [keep(field) for field in schema if has(found, field)]
-    wrong = [field for field in schema if field.name in found and not has(found, field)]
-    made_up = [
-        sf.lit(None).cast(field.dataType).alias(field.name)
-        for field in NEEDED
-        if not has(found, field)
-    ]
-    spoilt = reduce(add, [column(field.name).isNotNull().cast("int") for field in wrong], sf.lit(0))
-    ours = rows.select(*made_up, *kept, spoilt.alias(WRONG_TYPES))
-    # As in serving: the visitor's own clock shows the same instant, the index shifts it.
-    return ours.withColumn(LOCAL_TIME.name, column("time")) if LOCAL_TIME in schema else ours
-
-
-def has(found: Mapping[str, DataType], field: StructField) -> bool:
-    return field.name in found and holds(field.dataType, found[field.name])
-
-
-def keep(field: StructField) -> Column:
-    kept: Column = column(field.name).cast(field.dataType).alias(field.name)
-    return kept
-
-
-def holds(promised: DataType, actual: DataType) -> bool:
-    """Whether every value of the actual type is one of the promised type, without conversion."""
-    if promised == actual:
-        return True
-    if isinstance(promised, LongType):
-        return isinstance(actual, (ByteType, ShortType, IntegerType))
-    if isinstance(promised, DoubleType):
-        return isinstance(actual, (FloatType, ByteType, ShortType, IntegerType, LongType))
-    if isinstance(promised, TimestampType):
-        return isinstance(actual, TimestampNTZType)
-    if isinstance(promised, ArrayType) and isinstance(actual, ArrayType):
-        return holds(promised.elementType, actual.elementType)
-    if isinstance(promised, StructType) and isinstance(actual, StructType):
-        return holds_point(actual)
-    return False
-
-
-def holds_point(actual: StructType) -> bool:
-    return actual.names == GEO.names and all(
-        isinstance(field.dataType, NumericType) for field in actual
+def choose_columns(rows: DataFrame, attributes: Collection[str]) -> DataFrame:
+    """In an order of our own, so that files with other orders give the same plan."""
+    passed_on = set(rows.columns) & set(attributes) - {*NEEDED.names, LOCAL_TIME}
+    chosen = rows.select(
+        *[need(rows, field) for field in NEEDED],
+        *[column(name) for name in sorted(passed_on)],
+        column(DAY),
+        sf.col("_metadata.file_path").alias(SOURCE_FILE),
+        sf.col("_metadata.row_index").alias(SOURCE_ROW),
     )
+    # As in serving: the visitor's own clock shows the same instant, the index shifts it.
+    return chosen.withColumn(LOCAL_TIME, column("time")) if LOCAL_TIME in attributes else chosen
+
+
+def need(rows: DataFrame, field: StructField) -> Column:
+    """The column if it is of its type, else nulls."""
+    found = {other.name: other.dataType for other in rows.schema}.get(field.name)
+    is_fit = found == field.dataType or (
+        isinstance(found, TimestampNTZType) and isinstance(field.dataType, TimestampType)
+    )
+    value: Column = column(field.name) if is_fit else sf.lit(None)
+    return value.cast(field.dataType).alias(field.name)
 
 
 def column(name: str) -> Any:

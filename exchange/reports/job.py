@@ -24,6 +24,8 @@ from django.conf import settings
 BEAT_SECONDS = 5.0
 STOP_SECONDS = 10.0
 TAIL_LINES = 40
+# The job could not start, and its last line says why: no Java, no snapshot, wrong arguments.
+EXIT_UNABLE = 2
 
 
 class JobError(Exception):
@@ -40,7 +42,7 @@ class DayDone(msgspec.Struct, frozen=True):
     malformed: int
     duplicates: int
     late: int
-    wrong_types: int
+    wrong_values: int
     seconds: float
 
     @property
@@ -154,17 +156,14 @@ def pipe_of(pipe: IO[str] | None) -> IO[str]:
 def explain_failure(code: int, tail: list[str]) -> str:
     """What to do first, then the end of what the job wrote, for whoever has to look deeper."""
     text = "".join(tail).strip()
+    if code == EXIT_UNABLE and text:
+        return text.splitlines()[-1].removeprefix("eligible_visits: error: ")
     if code < 0:
-        advice = (
-            f"The job was stopped by signal {-code}, perhaps for lack of memory. "
-            "The days that it had not finished keep their old numbers. Run it again."
-        )
-    elif "No Java found" in text or "JAVA_HOME is" in text:
-        return text.splitlines()[-1]
+        advice = f"The job was stopped by signal {-code}, perhaps for lack of memory. Run it again."
     elif "No space left on device" in text:
         advice = "The disk is full. Free some space, then run the report again."
     elif "is not a Parquet file" in text or "CANNOT_READ_FILE" in text:
         advice = "A file of the visit log is damaged. Replace or remove it, then run again."
     else:
-        advice = "The job failed. The days that it had not finished keep their old numbers."
-    return f"{advice}\n\n{text}" if text else advice
+        advice = "The job failed. Run it again; if it fails again, show this to an administrator."
+    return f"{advice}\n\n{text}".strip()

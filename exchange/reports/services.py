@@ -222,7 +222,7 @@ def load_summary(*, run: ReportRun, days: list[DayDone]) -> None:
         visits_late=sum(day.late for day in with_log),
         visits_malformed=sum(day.malformed for day in with_log),
         visits_duplicate=sum(day.duplicates for day in with_log),
-        values_of_wrong_type=sum(day.wrong_types for day in with_log),
+        values_of_wrong_type=sum(day.wrong_values for day in with_log),
         visits_unknown_publisher=unknown,
     )
 

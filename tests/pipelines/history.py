@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -120,9 +120,9 @@ class History:
         rows = self.table("eligible_visits", day)
         return {(row["campaign_id"], row["publisher"]): row["eligible_visits"] for row in rows}
 
-    def table(self, name: str, day: date = DAY) -> list[dict[str, object]]:
+    def table(self, name: str, day: date = DAY) -> list[dict[str, Any]]:
         folder = self.root / "reports" / name / f"dt={day}"
-        rows: list[dict[str, object]] = pa.parquet.read_table(folder, partitioning=None).to_pylist()
+        rows: list[dict[str, Any]] = pa.parquet.read_table(folder, partitioning=None).to_pylist()
         return rows
 
 
@@ -134,5 +134,5 @@ def booking_row(entry: Entry) -> BookingRow:
         advertiser="Solberg Soda",
         publisher=entry.publisher,
         path=(entry.publisher,),
-        net_cpm=Decimal(1),
+        net_cpm=1.0,
     )

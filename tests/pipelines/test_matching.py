@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -6,11 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.matching import (
-    INDEX_FILE,
-    CountMatches,
+    MATCHES,
+    MatchVisits,
     SnapshotSource,
     WrongSnapshotError,
-    hash_file,
     open_checked,
 )
 from tests.pipelines.history import USA_AT_HERALD, Entry, History
@@ -18,25 +18,43 @@ from tests.pipelines.history import USA_AT_HERALD, Entry, History
 pytestmark = pytest.mark.spark
 
 
-def test_an_index_other_than_the_drivers_is_refused(tmp_path: Path) -> None:
+def test_a_snapshot_other_than_the_drivers_is_refused(tmp_path: Path) -> None:
     folder = History(tmp_path).snapshot()
-    source = SnapshotSource(str(folder), "0" * 64, is_shipped=False)
+    source = SnapshotSource.of(folder, is_shipped=False)
+    (folder / "index.atree").write_bytes(b"another")
     with pytest.raises(WrongSnapshotError, match="not the snapshot"):
         source.open()
 
 
-def test_each_process_opens_the_index_once(tmp_path: Path) -> None:
-    path = History(tmp_path).snapshot() / INDEX_FILE
-    assert open_checked(str(path), hash_file(path)) is open_checked(str(path), hash_file(path))
+def test_an_index_with_unknown_bookings_is_refused(tmp_path: Path) -> None:
+    one = History(tmp_path).snapshot([USA_AT_HERALD])
+    other = History(tmp_path).snapshot([Entry(2, 20, "daily-herald", "true")])
+    shutil.copy(other / "bookings.arrow", one / "bookings.arrow")
+    with pytest.raises(WrongSnapshotError, match="lacks"):
+        SnapshotSource.of(one, is_shipped=False).open()
+
+
+def test_each_process_opens_a_snapshot_once(tmp_path: Path) -> None:
+    source = SnapshotSource.of(History(tmp_path).snapshot(), is_shipped=False)
+    assert source.open() is source.open()
+    assert open_checked.cache_info().currsize == 1
 
 
 def test_counts_add_up_over_batches(tmp_path: Path) -> None:
     everyone = Entry(2, 20, "daily-herald", "publisher.id is present")
-    folder = History(tmp_path).snapshot([USA_AT_HERALD, everyone])
-    source = SnapshotSource(str(folder), hash_file(folder / INDEX_FILE), is_shipped=False)
+    nobody = Entry(3, 30, "daily-herald", "false")
+    folder = History(tmp_path).snapshot([USA_AT_HERALD, everyone, nobody])
     batches = [struct_batch(["USA", "DEU"]), struct_batch([]), struct_batch(["USA"])]
-    (counts,) = CountMatches(source)(iter(batches))
-    assert counts.to_pydict() == {"booking_id": [1, 2], "eligible_visits": [2, 3]}
+    counts, wrong = MatchVisits(SnapshotSource.of(folder, is_shipped=False))(iter(batches))
+    assert counts.to_pydict() == {
+        "campaign_id": [10, 20],
+        "publisher": ["daily-herald", "daily-herald"],
+        "eligible_visits": [2, 3],
+        "wrong_values": [0, 0],
+    }
+    assert wrong.to_pylist() == [
+        {"campaign_id": None, "publisher": None, "eligible_visits": 0, "wrong_values": 0}
+    ]
 
 
 def struct_batch(countries: list[str]) -> pa.RecordBatch:
@@ -51,16 +69,11 @@ def struct_batch(countries: list[str]) -> pa.RecordBatch:
 def test_workers_can_take_the_index_from_files_sent_to_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """As on a cluster, where the driver's folder is not there."""
+    """As on a cluster, where nobody but the driver has the driver's folder."""
     folder = History(tmp_path).snapshot()
-    sha256 = hash_file(folder / INDEX_FILE)
     spark.sparkContext.addFile(str(folder), recursive=True)
-    shutil.rmtree(folder)
-    source = SnapshotSource(str(folder), sha256, is_shipped=True)
-    rows = spark.createDataFrame(
-        pa.table(struct_batch(["USA", "DEU"]).to_struct_array().flatten(), names=["visit"])
-    )
-    counted = rows.mapInArrow(
-        CountMatches(source), "booking_id long, eligible_visits long"
-    ).collect()
-    assert [(row.booking_id, row.eligible_visits) for row in counted if row.booking_id] == [(1, 1)]
+    elsewhere = f"/nowhere/{folder.name}"
+    source = replace(SnapshotSource.of(folder, is_shipped=True), folder=elsewhere)
+    visits = spark.createDataFrame(pa.Table.from_batches([struct_batch(["USA", "DEU"])]))
+    counted = visits.mapInArrow(MatchVisits(source), MATCHES).collect()
+    assert [tuple(row)[:3] for row in counted if row.campaign_id] == [(10, "daily-herald", 1)]

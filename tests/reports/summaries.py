@@ -67,7 +67,7 @@ def day_done(day: date, **fields: object) -> DayDone:
         "malformed": 0,
         "duplicates": 0,
         "late": 0,
-        "wrong_types": 0,
+        "wrong_values": 0,
         "seconds": 1.0,
     }
     return DayDone(day=day, **(numbers | fields))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
+from pytest_django import Settings
 
 from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
@@ -104,7 +105,7 @@ def test_loading_finishes_the_run_with_its_counters(
         visits={"daily-herald": 9, "stranger": 2},
     )
     days = [
-        day_done(FIRST, visits=11, malformed=3, duplicates=2, late=1, wrong_types=4),
+        day_done(FIRST, visits=11, malformed=3, duplicates=2, late=1, wrong_values=4),
         day_done(SECOND, status="no_log"),
     ]
     services.load_summary(run=run, days=days)
@@ -122,7 +123,7 @@ def test_days_without_a_log_fail_the_run_in_words(db: None) -> None:
 
 
 def test_without_a_live_snapshot_the_run_says_what_to_build(
-    db: None, tmp_path: Path, settings
+    db: None, tmp_path: Path, settings: Settings
 ) -> None:
     settings.SNAPSHOT_DIR = tmp_path / "none"
     run = services.run(run_id=make_run().pk)

@@ -1,0 +1,60 @@
+"""The whole way with real parts: request, Celery worker, Spark job, Postgres."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from exchange.accounts.models import User
+from exchange.launcher.processes import Running
+from exchange.market.models import Campaign, Party
+from exchange.reports import services
+from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.serving.directory import SnapshotDirectory
+from tests.pipelines.history import Entry, History, visit
+from tests.reports.summaries import FIRST
+
+pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
+PATIENCE_SECONDS = 180
+
+
+@pytest.fixture
+def history(campaign: Campaign, herald: Party) -> Iterator[History]:
+    """Three of four visits are eligible, in the folders that the worker reads."""
+    folder = Path(settings.VAR_DIR)
+    history = History(folder)
+    history.log(FIRST, [visit("a"), visit("b"), visit("c"), visit("d", {"geo.country": "DEU"})])
+    text = f"publisher.id = '{herald.seller_id}' and ({campaign.expression})"
+    snapshot = history.snapshot([Entry(1, campaign.pk, herald.seller_id, text)])
+    directory = SnapshotDirectory(Path(settings.SNAPSHOT_DIR))
+    directory.root.mkdir(parents=True, exist_ok=True)
+    snapshot.rename(directory.folder(snapshot.name))
+    directory.write_manifest(snapshot_id=snapshot.name, read_at=datetime.now(UTC))
+    yield history
+    for place in (settings.VISIT_LOG_DIR, settings.SNAPSHOT_DIR, settings.REPORT_DIR):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def test_the_worker_counts_what_an_analyst_asked_for(
+    celery_worker_process: Running, history: History, carol: User, campaign: Campaign
+) -> None:
+    asked = services.request_run(first_day=FIRST, last_day=FIRST, requested_by=carol)
+    run = wait_until_ended(asked)
+    assert run.status == ReportRun.Status.DONE, run.error
+    assert run.visits_counted == 4
+    row = EligibleVisits.objects.get()
+    assert (row.campaign, row.eligible_visits, row.run) == (campaign, 3, run)
+    assert DailyVisits.objects.get().visits == 4
+
+
+def wait_until_ended(run: ReportRun) -> ReportRun:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while run.is_open:
+        assert time.monotonic() < deadline, f"still {run.status}: {run.phase}"
+        time.sleep(0.3)
+        run.refresh_from_db()
+    return run
