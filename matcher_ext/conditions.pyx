@@ -14,7 +14,7 @@ from matcher_ext.literals cimport (
     READ_BAD, READ_HOST_BITS, Address, Reading, fold, host_length, is_digit, is_host,
     read_address, read_float, read_integer, read_network, read_schedule, read_timestamp,
 )
-from matcher_ext.parser cimport MAX_VALUES
+from matcher_ext.parser cimport MAX_LIST, MAX_VALUES
 from matcher_ext.problems cimport *
 
 # What is known about a condition while it is read.
@@ -439,6 +439,9 @@ cdef void take_list(
     cdef const char* bytes = cursor.table.bytes.data()
     cdef uint32_t i
     cdef uint32_t problem
+    if managed.count > MAX_LIST:
+        add_problem(cursor, LIST_TOO_LONG, token.start, token.end, NOTHING, MAX_LIST)
+        return
     for i in range(managed.count):
         if managed.textual:
             problem = take_text(

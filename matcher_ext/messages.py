@@ -369,6 +369,7 @@ FIXED: dict[Code, Words] = {
         "the lists of the expression hold more than {other} values",
         "keep them in a managed list and use `$name`",
     ),
+    Code.LIST_TOO_LONG: ("the list {word} holds more than {other} values", None),
     Code.UNCLOSED_STRING: ("the closing quote of this text is missing", None),
     Code.EXPECTED_CONNECTIVE: (
         "`and` or `or` is missing before {word}",

@@ -9,6 +9,7 @@ cdef enum Limit:                # on what people write
     MAX_LEVELS = 100
     MAX_PREDICATES = 5000
     MAX_VALUES = 10000          # of inline lists
+    MAX_LIST = 1000000          # values of a managed list
     MAX_PROBLEMS = 50           # reported at once
     MAX_COMPOSED = 67108864     # bytes of a text that the platform composed
 

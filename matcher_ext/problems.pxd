@@ -46,6 +46,7 @@ cpdef enum ProblemCode:
     ANTIMERIDIAN
     BAD_COUNT
     UNKNOWN_LIST
+    LIST_TOO_LONG
     WRONG_LIST              # a managed list's values do not fit; other: position of the value
     NO_UTC_OFFSET
     UNKNOWN_DEFINITION

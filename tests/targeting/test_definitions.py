@@ -113,3 +113,9 @@ def test_names_are_left_unchecked_where_nobody_can_know_them() -> None:
     expression = parse("@anything or age in $whatever", CATALOG)
     assert expression.references == {"anything"}
     assert expression.list_names == {"whatever"}
+
+
+def test_a_managed_list_holds_a_million_values_and_no_more() -> None:
+    assert parse("age in $all", CATALOG, lists={"all": range(1_000_000)}).evaluate({"age": 7})
+    with pytest.raises(ExpressionError, match="the list `\\$all` holds more than 1000000 values"):
+        parse("age in $all", CATALOG, lists={"all": range(1_000_001)})
