@@ -20,7 +20,7 @@ from matcher_ext import Snapshot
 from targeting import Expression
 
 SAMPLED_BOOKINGS = 150
-SAMPLED_VISITS = 60
+SAMPLED_VISITS = 100
 MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -60,13 +60,13 @@ def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:
 
 
 def moment_near(composer: Composer, entry: Entry, chance: random.Random) -> datetime:
-    """Within the flight mostly, sometimes on its very edges or outside."""
+    """Within the flight, or on its very edges and just outside."""
     campaign = composer.market.campaigns[entry.row.campaign_id]
     starts_at = campaign.starts_at
     ends_at = campaign.ends_at or starts_at + timedelta(days=400)
     inside = starts_at + (ends_at - starts_at) * chance.random()
     edges = [starts_at - MILLISECOND, starts_at, ends_at - MILLISECOND, ends_at]
-    return chance.choice([inside] * 8 + edges)
+    return chance.choice([inside] * 4 + edges)
 
 
 def compare(
