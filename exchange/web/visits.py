@@ -16,11 +16,13 @@ from django import forms
 from exchange.market.models import Party
 from exchange.web.forms import CampaignPicker
 
-EXAMPLE_VISIT = {
-    "geo": {"country": "USA", "region": "CA"},
-    "device": {"type": "phone", "os": "ios"},
-    "site": {"domain": "news.example", "cat": ["news"]},
-    "user": {"segments": ["cars"], "consent": True},
+EXAMPLE_VISIT: dict[str, Any] = {
+    "geo": {"country": "USA", "region": "CA", "utc_offset": -480},
+    "device": {"type": "phone", "os": "ios", "language": "en"},
+    "site": {"domain": "news.example", "cat": ["IAB17"]},
+    "imp": {"media_types": ["banner"], "sizes": ["300x250"], "floor": 0.5},
+    "user": {"segments": ["loom:parents", "pulse:gamer"], "consent": True},
+    "regs": {"gdpr": False, "coppa": False},
 }
 MAX_VISIT_CHARACTERS = 64 * 1024
 WORD = re.compile(r"\w+")
@@ -81,6 +83,12 @@ def describe_mistake(text: str, error: json.JSONDecodeError) -> TextProblem:
 
 def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value; use null for what is not known.")
+
+
+def write_example() -> str:
+    """One line per object: short enough to see at once, easy enough to change."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(part)}" for name, part in EXAMPLE_VISIT.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 class VisitForm(forms.Form):

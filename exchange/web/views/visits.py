@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.web.explaining import Explanation, explain_campaign
 from exchange.web.templatetags.treeline import describe_seconds
-from exchange.web.visits import EXAMPLE_VISIT, VisitForm
+from exchange.web.visits import VisitForm, write_example
 
 SHOWN = 100
 WARNINGS = {"unknown_attribute": "No such attribute in the catalogue, so it is ignored"}
@@ -26,7 +25,7 @@ def try_visit(request: HttpRequest) -> HttpResponse:
     """An htmx request gets the answer alone, everyone else the whole page with what they typed."""
     is_asked = request.method == "POST"
     form = VisitForm(read_post(request)) if is_asked else VisitForm(initial=read_initial(request))
-    context: dict[str, Any] = {"form": form, "example": json.dumps(EXAMPLE_VISIT, indent=2)}
+    context: dict[str, Any] = {"form": form, "example": write_example()}
     if is_asked and form.is_valid():
         context |= ask(form.cleaned_data)
         context["explanation"] = explain(form.cleaned_data)
