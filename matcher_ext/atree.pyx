@@ -10,7 +10,8 @@ from libcpp.vector cimport vector
 from matcher_ext.arena cimport NOTHING, clear_form
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.normal cimport normalise_texts
-from matcher_ext.plan cimport Entry, build_plan
+from matcher_ext.draft cimport Entry
+from matcher_ext.layout cimport build_plan
 from matcher_ext.snapshot cimport Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
@@ -225,7 +226,6 @@ cdef class ATree:
         cdef bytes rows = json.dumps(self.catalog.rows).encode()
         cdef const char* catalog = rows
         cdef size_t length = len(rows)
-        cdef uint32_t attributes = <uint32_t>len(self.catalog)
         cdef vector[Entry] entries
         cdef vector[char] buffer
         cdef Entry entry
@@ -236,7 +236,7 @@ cdef class ATree:
                 entry.id = item.first
                 entry.root = item.second
                 entries.push_back(entry)
-            build_plan(&self.store, &entries, catalog, length, attributes, &buffer)
+            build_plan(&self.store, &self.catalog.table, &entries, catalog, length, &buffer)
         return freeze_buffer(self.catalog, &buffer)
 
 

@@ -1,31 +1,48 @@
-"""One visit against a plan: which roots its keys find, and which of them are true.
+"""One visit against a plan (plan.pxd), in seven steps:
+
+  1. fill: for each attribute that the visit carries, the bits of the leaves that are true of it;
+  2. records that every visit finds;
+  3. records that pairs of the visit's values find;
+  4. runs of true pushed leaves: set the ORs above them, run the ANDs they are the access child of;
+  5. the same for each level's true inner nodes, in order;
+  6. terminals: ORs that are nothing but roots;
+  7. clear what was filled.
 
 A Scratch is the memory of one call at a time; several threads match on one plan, each with its
-own. Truths are remembered per node with the number of the visit (the paper's lazy clearing by
-event signature), so a shared node or definition is evaluated at most once per visit.
+own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport Truth
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.plan cimport Plan
 from matcher_ext.visit cimport Visit
 
+cdef enum Memo:
+    UNASKED
+    IS_FALSE
+    IS_TRUE
+
+cdef struct Run:                # of true pushed leaves
+    uint32_t first
+    uint32_t end
+
 cdef cppclass Scratch:
     Visit visit
-    vector[uint32_t] truths     # by node: signature * 4 + Truth
-    vector[uint32_t] asked      # by root: signature of the last visit that looked at it
-    uint32_t signature
-    vector[uint32_t] matched    # roots
+    vector[uint64_t] bits
+    vector[uint8_t] memos       # of lazy leaves and slots
+    vector[uint32_t] asked      # those that are set
+    vector[uint64_t] turns      # pair records that were run
+    vector[uint32_t] turned
+    vector[uint32_t] points     # values that predicates name
+    uint32_t partition          # the point of the partition's value, or NOTHING
+    vector[Run] runs
+    vector[uint32_t] nodes      # true inner nodes of a level
+    vector[uint32_t] matched    # entries
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil
-# Matches scratch.visit; the true roots are left in scratch.matched.
+# Matches scratch.visit; the true entries are left in scratch.matched, each once.
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
-cdef Truth evaluate(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t node
-) noexcept nogil
-cdef size_t count_ids(const Plan* plan, const Scratch* scratch) noexcept nogil
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil

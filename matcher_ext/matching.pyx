@@ -1,183 +1,603 @@
-"""The matcher of one visit over a frozen plan."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+"""The matcher of one visit over a frozen plan: see matching.pxd for the steps."""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memset
+from libcpp.algorithm cimport lower_bound
 
 from matcher_ext.arena cimport (
-    FALSE,
+    FLOAT,
     GEO,
+    INTEGER_SET,
     IP,
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
+    NOTHING,
     STRING,
     STRING_SET,
-    INTEGER_SET,
     TRUE,
-    UNDEFINED,
-    Truth,
+    hash_bytes,
     text_length,
     text_offset,
 )
-from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport (
-    NODES,
-    ROOTS,
-    Key,
-    Plan,
-    PlanNode,
-    Range,
-    key_hash_text,
-    key_hash_word,
-    section_count,
-)
-from matcher_ext.visit cimport Value, Visit, is_eligible, test_predicate
+from matcher_ext.plan cimport *
+from matcher_ext.visit cimport Value, is_eligible, test_predicate
+
+cdef extern from * nogil:
+    """
+    static inline void prefetch(const void* p) { __builtin_prefetch(p); }
+    static inline uint32_t lowest_bit(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
+    """
+    void prefetch(const void* p)
+    uint32_t lowest_bit(uint64_t word)
+
+cdef enum:
+    FAR = 16            # how many runs or nodes ahead the first line is fetched ..
+    NEAR = 8            # .. and the second, whose place the first one says
 
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
-    scratch.truths.assign(section_count(plan, NODES), 0)
-    scratch.asked.assign(section_count(plan, ROOTS), 0)
-    scratch.signature = 0
+    cdef const Totals* totals = plan.totals
+    scratch.bits.assign(totals.bits // 64 + 1, 0)
+    scratch.memos.assign(
+        totals.leaves - totals.filled + section_count(plan, SLOTS), <uint8_t>UNASKED
+    )
+    scratch.turns.assign(totals.turns // 64 + 1, 0)
 
 
-cdef void begin_visit(const Plan* plan, Scratch* scratch) noexcept nogil:
-    scratch.matched.clear()
-    scratch.signature += 1
-    if scratch.signature == 1 << 30:
-        open_scratch(plan, scratch)
-        scratch.signature = 1
+cdef inline void set_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
+    scratch.bits[bit >> 6] |= <uint64_t>1 << (bit & 63)
 
 
-cdef Truth combine(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const PlanNode* node
+cdef inline void clear_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
+    scratch.bits[bit >> 6] &= ~(<uint64_t>1 << (bit & 63))
+
+
+cdef inline bint get_bit(const Scratch* scratch, uint32_t bit) noexcept nogil:
+    return scratch.bits[bit >> 6] >> (bit & 63) & 1
+
+
+cdef inline void set_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
+    cdef uint64_t head, tail
+    cdef uint32_t word, last
+    if first >= end:
+        return
+    word = first >> 6
+    last = (end - 1) >> 6
+    head = ~<uint64_t>0 << (first & 63)
+    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
+    if word == last:
+        scratch.bits[word] |= head & tail
+        return
+    scratch.bits[word] |= head
+    for word in range(word + 1, last):
+        scratch.bits[word] = ~<uint64_t>0
+    scratch.bits[last] |= tail
+
+
+# Programs.
+
+cdef bint ask(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """And / or by Kleene's tables: one child may settle it, else undefined wins."""
-    cdef Truth settles = FALSE if node.kind == NORMAL_AND else TRUE
-    cdef Truth result = TRUE if node.kind == NORMAL_AND else FALSE
-    cdef Truth truth
-    cdef uint32_t i
-    for i in range(node.count):
-        truth = evaluate(plan, table, scratch, plan.edges[node.first + i])
-        if truth == settles:
-            return settles
-        if truth == UNDEFINED:
-            result = UNDEFINED
-    return result
-
-
-cdef Truth evaluate(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
-) noexcept nogil:
-    cdef const PlanNode* node = &plan.nodes[number]
-    cdef Truth truth
-    if scratch.truths[number] >> 2 == scratch.signature:
-        return <Truth>(scratch.truths[number] & 3)
-    if node.kind == NORMAL_PREDICATE:
-        truth = test_predicate(
-            plan.predicates, &plan.predicates.predicates[node.first], table, &scratch.visit
+    """A lazy leaf or a slot."""
+    cdef uint32_t memo = atom - plan.totals.filled
+    cdef bint truth
+    if scratch.memos[memo] != UNASKED:
+        return scratch.memos[memo] == IS_TRUE
+    if atom < plan.totals.leaves:
+        truth = TRUE == test_predicate(
+            plan.predicates, &plan.predicates.predicates[atom], table, &scratch.visit
         )
-    elif node.kind == NORMAL_REFERENCE:
-        truth = evaluate(plan, table, scratch, plan.definitions[node.first].root)
-        if node.negated and truth != UNDEFINED:
-            truth = FALSE if truth == TRUE else TRUE
-    elif node.kind == NORMAL_AND or node.kind == NORMAL_OR:
-        truth = combine(plan, table, scratch, node)
     else:
-        truth = TRUE if node.kind == NORMAL_TRUE else FALSE
-    scratch.truths[number] = scratch.signature << 2 | <uint32_t>truth
+        truth = run_program(
+            plan, table, scratch, plan.records + plan.slots[atom - plan.totals.leaves] + 1
+        )
+    scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
+    scratch.asked.push_back(memo)
     return truth
 
 
-cdef void try_postings(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t first, uint32_t count
+cdef bint run_wide(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
 ) noexcept nogil:
-    cdef uint32_t i, root
-    for i in range(count):
-        root = plan.postings[first + i]
-        if scratch.asked[root] == scratch.signature:
-            continue
-        scratch.asked[root] = scratch.signature
-        if evaluate(plan, table, scratch, plan.roots[root].node) == TRUE:
-            scratch.matched.push_back(root)
+    cdef uint32_t count = (header[0] & RECORD_LENGTH) >> 1
+    cdef const uint32_t* program = header + 1
+    cdef uint32_t at = 0, atom
+    cdef bint truth
+    while at < count:
+        atom = program[2 * at]
+        truth = (
+            get_bit(scratch, atom) if atom < plan.totals.filled
+            else ask(plan, table, scratch, atom)
+        )
+        at += program[2 * at + 1] & 0x7FFFFFFF if truth == program[2 * at + 1] >> 31 else 1
+    return at == count
 
 
-cdef void try_word(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t attribute, int64_t word
+cdef inline bint run_program(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
 ) noexcept nogil:
-    cdef uint64_t slot = key_hash_word(attribute, word) & plan.key_mask
-    cdef const Key* key = &plan.keys[slot]
-    while key.count:
-        if key.attribute == attribute and key.word == word and not key.textual:
-            try_postings(plan, table, scratch, key.first, key.count)
-            return
-        slot = (slot + 1) & plan.key_mask
-        key = &plan.keys[slot]
+    cdef uint32_t count = header[0] & RECORD_LENGTH
+    cdef const uint32_t* program = header + 1
+    cdef uint32_t at = 0, word, atom
+    cdef bint truth
+    if header[0] & (RECORD_WIDE | RECORD_NEVER):
+        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header)
+    while at < count:
+        word = program[at]
+        atom = word & ((1 << ATOM_BITS) - 1)
+        truth = (
+            get_bit(scratch, atom) if atom < plan.totals.filled
+            else ask(plan, table, scratch, atom)
+        )
+        at += word >> ATOM_BITS & JUMP_MAX if truth == word >> 31 else 1
+    return at == count
 
 
-cdef void try_text(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t attribute, int64_t word
+cdef inline const uint32_t* run_record(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil:
-    cdef const char* text = scratch.visit.bytes.data() + text_offset(word)
-    cdef uint32_t length = text_length(word)
-    cdef uint64_t slot = key_hash_text(attribute, text, length) & plan.key_mask
-    cdef const Key* key = &plan.keys[slot]
-    while key.count:
-        if key.attribute == attribute and key.textual and text_length(key.word) == length and (
+    """Runs one record and returns the next."""
+    cdef uint32_t header = record[1]
+    cdef const uint32_t* after = record + 2 + (header & RECORD_LENGTH)
+    cdef uint32_t i
+    if run_program(plan, table, scratch, record + 1):
+        if record[0] != NOTHING:
+            set_bit(scratch, record[0])
+        if header & RECORD_ONE:
+            scratch.matched.push_back(after[0])
+        elif header & RECORD_MANY:
+            for i in range(after[1]):
+                scratch.matched.push_back(after[0] + i)
+    return after + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
+
+
+# 1. Fill.
+
+cdef inline uint32_t find_number(
+    const Plan* plan, const AttributeIndex* attribute, int64_t word
+) noexcept nogil:
+    """The rank of the first key that is not below."""
+    cdef const int64_t* keys = plan.keys + attribute.keys
+    return <uint32_t>(lower_bound(keys, keys + attribute.key_count, word) - keys)
+
+
+cdef uint32_t find_text(
+    const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
+) noexcept nogil:
+    """The rank of a key, or key_count."""
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
+    cdef uint32_t slot = hash & attribute.mask
+    cdef const TextKey* key = &plan.texts[attribute.keys + slot]
+    while key.rank != NOTHING:
+        if key.hash == hash and text_length(key.word) == length and (
             memcmp(plan.predicates.bytes + text_offset(key.word), text, length) == 0
         ):
-            try_postings(plan, table, scratch, key.first, key.count)
-            return
-        slot = (slot + 1) & plan.key_mask
-        key = &plan.keys[slot]
+            return key.rank
+        slot = (slot + 1) & attribute.mask
+        key = &plan.texts[attribute.keys + slot]
+    return attribute.key_count
 
 
-cdef void try_attribute(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t attribute
+cdef inline void fill_intervals(
+    const Plan* plan, Scratch* scratch, const RoleIndex* role, uint32_t rank, bint exact
 ) noexcept nogil:
-    cdef Value value = scratch.visit.values[attribute]
-    cdef int type = table.attributes[attribute].type
+    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
+    cdef const Bound* bounds = plan.bounds + role.bounds
+    cdef uint32_t first = role.starts[<int>G_BETWEEN]
+    cdef uint32_t middle = role.starts[<int>G_OUTSIDE]
+    cdef uint32_t end = role.starts[<int>G_MEMBER]
+    cdef uint32_t below = rank + exact          # low < below
     cdef uint32_t i
-    if type == STRING:
-        try_text(plan, table, scratch, attribute, value.word)
-    elif type == STRING_SET:
-        for i in range(value.count):
-            try_text(plan, table, scratch, attribute, scratch.visit.words[value.first + i])
-    elif type == INTEGER_SET:
-        for i in range(value.count):
-            try_word(plan, table, scratch, attribute, scratch.visit.words[value.first + i])
-    elif type != IP and type != GEO:
-        try_word(plan, table, scratch, attribute, value.word)
-    try_postings(
-        plan, table, scratch, plan.carried[attribute].first, plan.carried[attribute].count
-    )
+    for i in range(first_interval(bounds, 0, middle - first, rank, role.widths[0]), middle - first):
+        if bounds[i].low >= below:
+            break
+        if bounds[i].high >= rank:
+            set_bit(scratch, first + i)
+    set_bits(scratch, middle, end)
+    for i in range(
+        first_interval(bounds, middle - first, end - first, rank, role.widths[1]), end - first
+    ):
+        if bounds[i].low >= below:
+            break
+        if bounds[i].high >= rank:
+            clear_bit(scratch, first + i)
+
+
+cdef inline uint32_t first_interval(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t rank, uint32_t width
+) noexcept nogil:
+    """By binary search: the first that is wide enough to reach the rank."""
+    cdef uint32_t low = rank - width if rank > width else 0
+    cdef uint32_t middle
+    while first < end:
+        middle = (first + end) >> 1
+        if bounds[middle].low < low:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+cdef void fill_scalar(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, uint32_t rank, bint exact
+) noexcept nogil:
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef const PointRow* strict         # the row whose cuts say "not above" the value
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        row = plan.points + 2 * <size_t>(attribute.point + rank) + r
+        strict = row + 2 if exact else row
+        set_bits(scratch, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO])
+        set_bits(scratch, row.up_to, role.starts[<int>G_ABOVE])
+        set_bits(scratch, role.starts[<int>G_ABOVE], row.above)
+        set_bits(scratch, strict.below, role.starts[<int>G_FROM])
+        set_bits(scratch, role.starts[<int>G_FROM], strict.from_)
+        fill_intervals(plan, scratch, role, rank, exact)
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        if exact:
+            if row.equal != NOTHING:
+                set_bit(scratch, row.equal)
+            if row.unequal != NOTHING:
+                clear_bit(scratch, row.unequal)
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_set(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
+) noexcept nogil:
+    """The set's elements that some predicate names are scratch.points[first_point:]."""
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef size_t k
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        for k in range(first_point, scratch.points.size()):
+            row = plan.points + 2 * <size_t>scratch.points[k] + r
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_present(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute
+) noexcept nogil:
+    cdef int r
+    for r in range(<int>ROLES):
+        set_bits(
+            scratch,
+            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY],
+        )
+
+
+cdef void fill_lazy(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const AttributeIndex* attribute
+) noexcept nogil:
+    """Pushed lazy leaves have no better way than to be tested."""
+    cdef uint32_t leaf
+    for leaf in range(
+        attribute.roles[<int>PUSHED].starts[<int>G_LAZY],
+        attribute.roles[<int>PUSHED].starts[<int>GROUPS],
+    ):
+        if TRUE == test_predicate(
+            plan.predicates, &plan.predicates.predicates[leaf], table, &scratch.visit
+        ):
+            set_bit(scratch, leaf)
+
+
+cdef void fill_elements(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, const Value* value,
+    bint textual,
+) noexcept nogil:
+    cdef size_t first_point = scratch.points.size()
+    cdef int64_t word
+    cdef uint32_t i, rank
+    for i in range(value.count if attribute.key_count else 0):
+        word = scratch.visit.words[value.first + i]
+        if textual:
+            rank = find_text(
+                plan, attribute, scratch.visit.bytes.data() + text_offset(word), text_length(word)
+            )
+        else:
+            rank = find_number(plan, attribute, word)
+            if rank < attribute.key_count and plan.keys[attribute.keys + rank] != word:
+                continue
+        if rank < attribute.key_count:
+            scratch.points.push_back(attribute.point + rank)
+    fill_set(plan, scratch, attribute, first_point)
+
+
+cdef void fill_attribute(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
+) noexcept nogil:
+    cdef const AttributeIndex* attribute = &plan.attributes[number]
+    cdef const Value* value = &scratch.visit.values[number]
+    cdef int type = table.attributes[number].type
+    cdef int64_t word = value.word
+    cdef uint32_t rank = 0
+    cdef bint exact = False
+    if type == STRING_SET or type == INTEGER_SET:
+        fill_elements(plan, scratch, attribute, value, type == STRING_SET)
+    elif type == IP or type == GEO:
+        fill_present(plan, scratch, attribute)
+    else:
+        if type == STRING:
+            rank = attribute.key_count
+            if rank:
+                rank = find_text(
+                    plan, attribute, scratch.visit.bytes.data() + text_offset(word),
+                    text_length(word),
+                )
+            exact = rank < attribute.key_count
+        else:
+            if type == FLOAT:
+                word = order_float(word)
+            rank = find_number(plan, attribute, word)
+            exact = rank < attribute.key_count and plan.keys[attribute.keys + rank] == word
+        if exact:
+            scratch.points.push_back(attribute.point + rank)
+            if number == plan.totals.partition:
+                scratch.partition = attribute.point + rank
+        fill_scalar(plan, scratch, attribute, rank, exact)
+    fill_lazy(plan, table, scratch, attribute)
+
+
+cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef uint32_t leaf
+    cdef int r
+    for r in range(<int>ROLES):
+        for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
+            if not scratch.visit.values[plan.predicates.predicates[leaf].attribute].known:
+                set_bit(scratch, leaf)
+
+
+# 3. Pairs.
+
+cdef void run_pairs(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef uint64_t mask = section_count(plan, PAIRS) - 1
+    cdef uint64_t slot
+    cdef const Pair* pair
+    cdef size_t i
+    if scratch.partition == NOTHING:
+        return
+    for i in range(scratch.points.size()):
+        slot = pair_hash(scratch.partition, scratch.points[i]) & mask
+        pair = &plan.pairs[slot]
+        while pair.count:
+            if pair.partition == scratch.partition and pair.point == scratch.points[i]:
+                run_pair(plan, table, scratch, pair)
+                break
+            slot = (slot + 1) & mask
+            pair = &plan.pairs[slot]
+
+
+cdef void run_pair(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const Pair* pair
+) noexcept nogil:
+    cdef const PairRecord* found = plan.pair_records + pair.first
+    cdef uint32_t i, turn
+    for i in range(pair.count):
+        if i + 4 < pair.count:
+            prefetch(plan.records + found[i + 4].record)
+        turn = found[i].turn
+        if turn != NOTHING:
+            if scratch.turns[turn >> 6] >> (turn & 63) & 1:
+                continue
+            scratch.turns[turn >> 6] |= <uint64_t>1 << (turn & 63)
+            scratch.turned.push_back(turn)
+        run_record(plan, table, scratch, plan.records + found[i].record)
+
+
+# 4. Runs of leaves.
+
+cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
+    """Appends the runs of ones between two bits."""
+    cdef uint32_t word = first >> 6
+    cdef uint32_t last = (end + 63) >> 6
+    cdef uint64_t bits
+    cdef uint32_t start, length
+    cdef Run run
+    while word < last:
+        bits = scratch.bits[word]
+        if word == first >> 6:
+            bits &= ~<uint64_t>0 << (first & 63)
+        if word == (end - 1) >> 6:
+            bits &= ~<uint64_t>0 >> (63 - ((end - 1) & 63))
+        while bits:
+            start = lowest_bit(bits)
+            bits = ~(bits >> start)         # ones above the run
+            length = lowest_bit(bits) if bits else 64
+            if length > 64 - start:
+                length = 64 - start
+            run.first = (word << 6) + start
+            run.end = run.first + length
+            if scratch.runs.size() and scratch.runs.back().end == run.first:
+                scratch.runs.back().end = run.end
+            else:
+                scratch.runs.push_back(run)
+            bits = 0 if start + length >= 64 else (
+                ~bits >> length << (start + length)
+            )
+        word += 1
+
+
+cdef void run_leaf_streams(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef const LeafStream* streams = plan.leaf_streams
+    cdef size_t count = scratch.runs.size(), i
+    cdef const LeafStream* stream
+    cdef const LeafStream* after
+    cdef const uint32_t* record
+    cdef const uint32_t* end
+    cdef uint32_t k
+    for i in range(count):
+        if i + FAR < count:
+            prefetch(&streams[scratch.runs[i + FAR].first])
+        if i + NEAR < count:
+            stream = &streams[scratch.runs[i + NEAR].first]
+            prefetch(plan.or_targets + stream.ors)
+            prefetch(plan.records + stream.records)
+        stream = &streams[scratch.runs[i].first]
+        after = &streams[scratch.runs[i].end]
+        for k in range(stream.entry, after.entry):
+            scratch.matched.push_back(k)
+        for k in range(stream.ors, after.ors):
+            set_bit(scratch, plan.or_targets[k])
+        record = plan.records + stream.records
+        end = plan.records + after.records
+        while record < end:
+            record = run_record(plan, table, scratch, record)
+
+
+# 5. Levels.
+
+cdef void run_inner_stream(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* stream
+) noexcept nogil:
+    cdef uint32_t header = stream[0]
+    cdef uint32_t ors = header & STREAM_COUNT
+    cdef uint32_t records = header >> STREAM_SHIFT & STREAM_COUNT
+    cdef uint32_t i
+    stream += 1
+    if header & STREAM_LONG:
+        ors = stream[0]
+        records = stream[1]
+        stream += 2
+    for i in range(ors):
+        set_bit(scratch, stream[i])
+    stream += ors
+    if header & STREAM_ENTRIES:
+        for i in range(stream[1]):
+            scratch.matched.push_back(stream[0] + i)
+        stream += 2
+    for i in range(records):
+        stream = run_record(plan, table, scratch, stream)
+
+
+cdef void gather_nodes(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
+    cdef uint32_t word
+    cdef uint64_t bits
+    scratch.nodes.clear()
+    for word in range(first >> 6, end >> 6):
+        bits = scratch.bits[word]
+        while bits:
+            scratch.nodes.push_back((word << 6) + lowest_bit(bits))
+            bits &= bits - 1
+
+
+cdef void run_levels(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef const uint32_t* offsets = plan.inner_offsets - plan.levels[0]
+    cdef size_t level, count, i
+    for level in range(section_count(plan, LEVELS) - 1):
+        gather_nodes(scratch, plan.levels[level], plan.levels[level + 1])
+        count = scratch.nodes.size()
+        for i in range(count):
+            if i + FAR < count:
+                prefetch(&offsets[scratch.nodes[i + FAR]])
+            if i + NEAR < count:
+                prefetch(plan.records + offsets[scratch.nodes[i + NEAR]])
+            run_inner_stream(plan, table, scratch, plan.records + offsets[scratch.nodes[i]])
+
+
+# 6. Terminals.
+
+cdef void emit_terminals(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef uint32_t first = plan.totals.terminals
+    cdef uint32_t word, terminal, k
+    cdef uint64_t bits
+    for word in range(first >> 6, plan.totals.bits >> 6):
+        bits = scratch.bits[word]
+        while bits:
+            terminal = (word << 6) + lowest_bit(bits) - first
+            bits &= bits - 1
+            for k in range(plan.terminals[terminal], plan.terminals[terminal + 1]):
+                scratch.matched.push_back(k)
+
+
+# 7. Clear.
+
+cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
+    """Whole words: what else is in them is to be cleared as well."""
+    if first < end:
+        memset(
+            &scratch.bits[first >> 6], 0, (((end - 1) >> 6) - (first >> 6) + 1) * sizeof(uint64_t)
+        )
+
+
+cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef const AttributeIndex* attribute
+    cdef size_t i
+    cdef int r
+    for i in range(scratch.visit.carried.size()):
+        attribute = &plan.attributes[scratch.visit.carried[i]]
+        for r in range(<int>ROLES):
+            clear_range(
+                scratch, attribute.roles[r].starts[0], attribute.roles[r].starts[<int>GROUPS]
+            )
+    for r in range(<int>ROLES):
+        clear_range(scratch, plan.totals.missing[r], plan.totals.missing_end[r])
+    clear_range(scratch, plan.levels[0], plan.totals.bits)
+    for i in range(scratch.asked.size()):
+        scratch.memos[scratch.asked[i]] = UNASKED
+    scratch.asked.clear()
+    for i in range(scratch.turned.size()):
+        scratch.turns[scratch.turned[i] >> 6] = 0
+    scratch.turned.clear()
+
+
+cdef void find_all_runs(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef const RoleIndex* role
+    cdef size_t i
+    scratch.runs.clear()
+    for i in range(scratch.visit.carried.size()):
+        role = &plan.attributes[scratch.visit.carried[i]].roles[<int>PUSHED]
+        if role.starts[0] < role.starts[<int>GROUPS]:
+            find_runs(scratch, role.starts[0], role.starts[<int>GROUPS])
+    if plan.totals.missing[<int>PUSHED] < plan.totals.missing_end[<int>PUSHED]:
+        find_runs(scratch, plan.totals.missing[<int>PUSHED], plan.totals.missing_end[<int>PUSHED])
 
 
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
-    cdef const Range* always = &plan.carried[plan.attributes]
     cdef size_t i
-    begin_visit(plan, scratch)
+    scratch.matched.clear()
     if not is_eligible(table, &scratch.visit):
         return
+    scratch.points.clear()
+    scratch.partition = NOTHING
     for i in range(scratch.visit.carried.size()):
-        try_attribute(plan, table, scratch, scratch.visit.carried[i])
-    try_postings(plan, table, scratch, always.first, always.count)
-
-
-cdef size_t count_ids(const Plan* plan, const Scratch* scratch) noexcept nogil:
-    cdef size_t total = 0, i
-    for i in range(scratch.matched.size()):
-        total += plan.roots[scratch.matched[i]].count
-    return total
+        fill_attribute(plan, table, scratch, scratch.visit.carried[i])
+    fill_missing(plan, scratch)
+    for i in range(section_count(plan, ALWAYS)):
+        run_record(plan, table, scratch, plan.records + plan.always[i])
+    run_pairs(plan, table, scratch)
+    find_all_runs(plan, scratch)
+    run_leaf_streams(plan, table, scratch)
+    run_levels(plan, table, scratch)
+    emit_terminals(plan, scratch)
+    clear_scratch(plan, scratch)
 
 
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil:
-    cdef size_t i
-    cdef uint32_t count
-    for i in range(scratch.matched.size()):
-        count = plan.roots[scratch.matched[i]].count
-        memcpy(target, plan.ids + plan.roots[scratch.matched[i]].first, count * sizeof(int64_t))
-        target += count
+    cdef size_t count = scratch.matched.size(), i
+    for i in range(count):
+        if i + FAR < count:
+            prefetch(&plan.ids[scratch.matched[i + FAR]])
+        target[i] = plan.ids[scratch.matched[i]]

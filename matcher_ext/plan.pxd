@@ -1,39 +1,77 @@
 """The frozen index: one buffer of sections, the same bytes in memory and in a file.
 
-    header | catalogue | predicates, words, bytes | nodes, edges | roots, ids | definitions, names
-           | keys, postings, carried
+Nothing in it is a pointer; checking.pyx checks every index once, so that matching can trust it.
 
-Nothing in it is a pointer. `read_plan` checks every index once, so that matching can trust it:
-  - nodes come after their children, definitions after those that they refer to: no cycles;
-  - a root stands for all entries of the same expression, ids[first : first + count];
-  - a root that is true of a visit is in the postings of one of the visit's keys (below).
+The graph, read by explanations and by whoever goes on from a snapshot:
 
-Access keys. A true AND has all children true, so one of them finds it: the rarest. A true OR has
-some child true, so all of them must find it. At the leaves, `=`, `in` and `one of` are found by
-(attribute, value); other predicates by the attribute being carried; what may be true of a visit
-that lacks the attribute, by every visit.
+    expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
+
+  An expression stands for all entries with the same text: ids[first : first + count]. Nodes come
+  after their children, definitions after those that they refer to: no cycles.
+
+Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
+
+    0 ........ pushed leaves | tested leaves | level 1 | level 2 | .. | terminals
+               \---- leaves, filled ---/      \---- inner nodes ----/
+
+  A leaf is a predicate; its number is its place in PREDICATES. Leaves are ordered so that what is
+  true together lies together: by attribute, by kind of test (Group), by bound. Behind the filled
+  leaves come the *lazy* ones (geo, globs, networks ..), tested only when a program asks for them.
+
+Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
+it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
+pushed AND is found by one child, its access child: the one that costs least to push. Everything
+else is pulled: tested by a program when the access child is true.
+
+  - A true pushed leaf or inner node has a *stream*: the ORs that it makes true, the records of
+    the ANDs that it is the access child of, the entries that it is the root of. The streams of
+    neighbouring leaves are neighbours, so a run of true leaves is one run of each. An inner
+    node's stream lies in one piece: one or two cache lines for all that it needs.
+  - A *record* is an AND: its target bit (or none), a program over all its other children, and its
+    entries. Some records are found by a pair of values (PAIRS), and some by every visit (ALWAYS).
+  - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
+    go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
+  - A *slot* is a program whose truth is remembered for the visit: a definition, its negation, or a
+    large pulled subexpression that several records share.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport Predicate, PredicateView, Span
-from matcher_ext.store cimport NodeStore
 
 cdef enum Section:
     CATALOG             # JSON of the catalogue's rows
-    PREDICATES
+    PREDICATES          # by leaf number
     WORDS
     BYTES
     NODES
     EDGES
-    ROOTS
-    IDS
+    EXPRESSIONS
+    IDS                 # by entry number
     DEFINITIONS
     NAMES
-    KEYS
-    POSTINGS
-    CARRIED
+    ATTRIBUTES          # AttributeIndex, by attribute number
+    POINTS              # PointRow, two per key: pushed, tested
+    KEYS                # numbers of an attribute, ascending
+    TEXTS               # open addressing, one table per attribute
+    MEMBERS             # leaves by point
+    BOUNDS              # of `between` leaves, as ranks of keys
+    LEAF_STREAMS        # LeafStream, by pushed leaf, and one more
+    OR_TARGETS          # bits
+    LEVELS              # first bit of each level, 64-aligned, and the end
+    INNER_OFFSETS       # into RECORDS, by inner bit
+    RECORDS             # records and streams of inner nodes
+    TERMINALS           # first entry of each terminal, and the end
+    SLOTS               # offsets into RECORDS
+    DEFINITION_SLOTS    # of each definition and of its negation, or NOTHING
+    ALWAYS              # offsets into RECORDS
+    PAIRS
+    PAIR_RECORDS
+    TOTALS              # one Totals
     SECTIONS            # how many there are
+
+cdef enum:
+    MAX_SECTIONS = 32
 
 cdef struct Header:
     char magic[8]
@@ -41,74 +79,169 @@ cdef struct Header:
     uint32_t sections
     uint64_t size               # of the whole buffer
     uint64_t checksum           # of the whole buffer with 0 in its place
-    uint64_t offsets[16]
-    uint64_t counts[16]         # elements, not bytes
+    uint64_t offsets[32]
+    uint64_t counts[32]         # elements, not bytes
 
 cdef struct PlanNode:
-    uint32_t first              # as in StoredNode
+    uint32_t first              # and, or: edges[first : first + count]; leaf; definition
     uint32_t count
-    uint8_t kind
-    uint8_t negated
+    uint8_t kind                # NormalKind
+    uint8_t negated             # references only
     uint8_t unused[2]
 
-cdef struct Root:
+cdef struct Expression:
     uint32_t node
-    uint32_t first              # ids[first : first + count], ascending
+    uint32_t first              # entries
     uint32_t count
 
 cdef struct PlanDefinition:
     Span name
     uint32_t root
 
-cdef struct Key:                # open addressing by key_hash; count 0: empty
-    int64_t word                # as in Predicate
-    uint32_t attribute
-    uint32_t first              # postings[first : first + count]: roots
-    uint32_t count
-    uint8_t textual
-    uint8_t unused[3]
+# The predicate index: which leaves are true for a value, without looking at each of them.
 
-cdef struct Range:
-    uint32_t first
+cdef enum Role:
+    PUSHED
+    TESTED
+    ROLES
+
+cdef enum Group:                # in the order of their leaves; `negated` in brackets
+    G_EQUAL                     # true: one
+    G_UNEQUAL                   # [=]: all but one
+    G_UP_TO                     # v <= bound: from a bound on
+    G_ABOVE                     # [<=]: up to a bound
+    G_BELOW                     # v < bound
+    G_FROM                      # [<]
+    G_BETWEEN                   # those that a scan finds
+    G_OUTSIDE                   # [between]: all but those
+    G_MEMBER                    # in, one of: listed per value
+    G_STRANGER                  # [in, one of]: all but those
+    G_PRESENT                   # the attribute is carried
+    G_LAZY                      # tested one by one
+    GROUPS
+
+cdef struct RoleIndex:
+    uint32_t starts[13]         # leaves of group g: starts[g] : starts[g + 1]
+    uint32_t bounds             # BOUNDS of the first BETWEEN leaf; those of OUTSIDE follow
+    uint32_t widths[2]          # the widest interval of BETWEEN, of OUTSIDE, in ranks
+
+cdef struct AttributeIndex:
+    uint32_t keys               # KEYS or TEXTS, the first
+    uint32_t key_count          # different values
+    uint32_t mask               # of the table in TEXTS
+    uint32_t point              # number of the first point; there are key_count + 1
+    RoleIndex roles[2]
+
+cdef struct PointRow:           # one value, for one role; see find_point in matching.pyx
+    uint32_t equal              # leaf or NOTHING
+    uint32_t unequal            # leaf or NOTHING
+    uint32_t up_to              # first leaf whose bound is not below the key
+    uint32_t above              # the same, of each group
+    uint32_t below
+    uint32_t from_
+    uint32_t member             # MEMBERS, the first
+    uint32_t stranger           # MEMBERS, the first
+
+cdef struct TextKey:
+    int64_t word                # span of BYTES
+    uint32_t rank               # NOTHING: an empty slot
+    uint32_t hash
+
+cdef struct Bound:
+    uint32_t low
+    uint32_t high
+
+# Streams and records.
+
+cdef struct LeafStream:
+    uint32_t ors                # OR_TARGETS, the first; up to the next leaf's
+    uint32_t records            # RECORDS, the first; they lie one after another
+    uint32_t entry              # entry numbers of leaves that are roots are consecutive
+
+cdef struct Pair:               # open addressing by pair_hash; count 0: empty
+    uint32_t partition          # point
+    uint32_t point
+    uint32_t first              # PAIR_RECORDS
     uint32_t count
+
+cdef struct PairRecord:
+    uint32_t record
+    uint32_t turn               # NOTHING, or a bit number: a visit may find it more than once
+
+cdef struct Totals:
+    uint32_t pushed             # leaves
+    uint32_t filled             # leaves
+    uint32_t leaves
+    uint32_t missing[2]         # `is missing` leaves of a role: from here ..
+    uint32_t missing_end[2]
+    uint32_t terminals          # the first one's bit
+    uint32_t bits
+    uint32_t partition          # attribute of PAIRS, or NOTHING
+    uint32_t turns
+
+# Words of RECORDS: target bit or NOTHING; header; program; entries.
+cdef enum:
+    RECORD_LENGTH = 0xFFFFFF    # of the header: words of the program
+    RECORD_WIDE = 1 << 24       # two words an instruction: atom; sense and jump
+    RECORD_ONE = 1 << 25        # one entry: its number follows
+    RECORD_MANY = 1 << 26       # first entry and count follow
+    RECORD_NEVER = 1 << 27      # a slot that is false
+# Words of an inner stream: header; if STREAM_LONG, two counts; OR targets; entries; records.
+    STREAM_SHIFT = 14           # of the header: OR targets below, records above
+    STREAM_COUNT = (1 << 14) - 1
+    STREAM_ENTRIES = 1 << 28    # first entry and count follow
+    STREAM_LONG = 1 << 29
+# A narrow instruction: atom, jump, sense.
+    ATOM_BITS = 24
+    JUMP_MAX = 127
 
 cdef struct Plan:
     const Header* header
+    const Totals* totals
     PredicateView predicates
     const PlanNode* nodes
     const uint32_t* edges
-    const Root* roots
+    const Expression* expressions
     const int64_t* ids
     const PlanDefinition* definitions
     const char* names
-    const Key* keys             # a power of two of them
-    const uint32_t* postings
-    const Range* carried        # by attribute; the last one: of every visit
-    uint32_t key_mask
-    uint32_t attributes
-
-cdef struct Entry:
-    int64_t id
-    uint32_t root               # node of the store
+    const AttributeIndex* attributes
+    const PointRow* points
+    const int64_t* keys
+    const TextKey* texts
+    const uint32_t* members
+    const Bound* bounds
+    const LeafStream* leaf_streams
+    const uint32_t* or_targets
+    const uint32_t* levels
+    const uint32_t* inner_offsets
+    const uint32_t* records
+    const uint32_t* terminals
+    const uint32_t* slots
+    const uint32_t* definition_slots
+    const uint32_t* always
+    const Pair* pairs
+    const PairRecord* pair_records
 
 cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil
-cdef uint64_t key_hash_word(uint32_t attribute, int64_t word) noexcept nogil
-cdef uint64_t key_hash_text(uint32_t attribute, const char* text, size_t length) noexcept nogil
-cdef uint64_t section_count(const Plan* plan, Section section) noexcept nogil
+cdef uint64_t element_size(int section) noexcept nogil
 
-# Lays the live part of a store out in one buffer. Sorts the entries.
-cdef void build_plan(
-    const NodeStore* store,
-    vector[Entry]* entries,
-    const char* catalog,
-    size_t catalog_length,
-    uint32_t attributes,
-    vector[char]* buffer,
+cdef void begin_buffer(vector[char]* buffer, Header* header) noexcept nogil
+cdef void put_section(
+    vector[char]* buffer, Header* header, Section section, const void* source, size_t count
 ) noexcept nogil
+cdef void end_buffer(vector[char]* buffer, Header* header) noexcept nogil
 
-# Checks a buffer and gives its plan; returns the first thing wrong with it, or NULL.
-cdef const char* read_plan(
-    const char* buffer, uint64_t size, uint32_t attributes, Plan* plan
-) noexcept nogil
-# Magic, version, sizes and sections only: enough to read the catalogue.
+# Magic, version, sizes and sections; returns what is wrong, or NULL.
 cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noexcept nogil
+
+cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil:
+    return plan.header.counts[section]
+
+cdef inline uint64_t pair_hash(uint32_t partition, uint32_t point) noexcept nogil:
+    cdef uint64_t value = (<uint64_t>partition << 32 | point) * 0x9E3779B97F4A7C15ULL
+    return value ^ value >> 29
+
+cdef inline int64_t order_float(int64_t word) noexcept nogil:
+    """Float bits as an integer of the same order (no NaN, no -0.0)."""
+    return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFFLL

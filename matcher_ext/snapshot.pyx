@@ -14,29 +14,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arrow cimport Batch, Stream, read_row
 from matcher_ext.catalog cimport CompiledCatalog
-from matcher_ext.matching cimport (
-    Scratch,
-    copy_ids,
-    count_ids,
-    match_visit,
-    open_scratch,
-)
-from matcher_ext.plan cimport (
-    CATALOG,
-    DEFINITIONS,
-    EDGES,
-    IDS,
-    KEYS,
-    NODES,
-    POSTINGS,
-    PREDICATES,
-    ROOTS,
-    Header,
-    checksum,
-    read_header,
-    read_plan,
-    section_count,
-)
+from matcher_ext.checking cimport check_plan
+from matcher_ext.matching cimport Scratch, copy_ids, match_visit, open_scratch
+from matcher_ext.plan cimport *
 from matcher_ext.visit cimport clear_visit, is_eligible, read_visit
 
 from matcher_ext.refusals import SnapshotError
@@ -65,7 +45,7 @@ cdef class Snapshot:
             wrong = b"its checksum is wrong"
         if wrong == NULL:
             snapshot.catalog = read_catalog(path, buffer, &snapshot.plan.header[0])
-            wrong = read_plan(buffer, size, <uint32_t>len(snapshot.catalog), &snapshot.plan)
+            wrong = check_plan(&snapshot.plan, &snapshot.catalog.table)
         if wrong != NULL:
             raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
         return snapshot
@@ -110,7 +90,7 @@ cdef class Snapshot:
         cdef ScratchHolder holder = self._match(visit)
         cdef size_t i
         with nogil:
-            holder.ids.resize(count_ids(&self.plan, &holder.scratch))
+            holder.ids.resize(holder.scratch.matched.size())
             copy_ids(&self.plan, &holder.scratch, holder.ids.data())
             sort(holder.ids.begin(), holder.ids.end())
         matched = [holder.ids[i] for i in range(holder.ids.size())]
@@ -157,7 +137,7 @@ cdef class Snapshot:
                     )
                     match_visit(&self.plan, &self.catalog.table, &holder.scratch)
                     count = ids.size()
-                    ids.resize(count + count_ids(&self.plan, &holder.scratch))
+                    ids.resize(count + holder.scratch.matched.size())
                     copy_ids(&self.plan, &holder.scratch, ids.data() + count)
                     offsets.push_back(<int64_t>ids.size())
         self.pool.append(holder)
@@ -170,11 +150,10 @@ cdef class Snapshot:
         out); the answer then has one line per code.
         """
         lines, codes = read_groups(groups, group_count)
-        counts = numpy.zeros((lines, section_count(&self.plan, ROOTS)), dtype=numpy.int64)
+        counts = numpy.zeros((lines, len(self)), dtype=numpy.int64)
         self._count(record_batch, codes, counts)
-        sizes = numpy.frombuffer(self._section(ROOTS, 12), dtype=numpy.uint32)[2::3]
         self.ids    # makes the order
-        counts = numpy.repeat(counts, sizes, axis=1)[:, self.id_order]
+        counts = counts[:, self.id_order]
         return counts[0] if groups is None else counts
 
     def malformed_rows(self, record_batch):
@@ -193,16 +172,21 @@ cdef class Snapshot:
         return to_numpy(&counts)
 
     def stats(self):
-        """Sizes of the index: what it shares shows in entries against roots, edges and nodes."""
+        """Sizes of the index; `records` and `bytes` in bytes."""
+        cdef int section
+        counts = [self.plan.header.counts[section] for section in range(<int>SECTIONS)]
         return {
-            "entries": section_count(&self.plan, IDS),
-            "expressions": section_count(&self.plan, ROOTS),
-            "predicates": section_count(&self.plan, PREDICATES),
-            "nodes": section_count(&self.plan, NODES),
-            "edges": section_count(&self.plan, EDGES),
-            "definitions": section_count(&self.plan, DEFINITIONS),
-            "keys": section_count(&self.plan, KEYS),
-            "postings": section_count(&self.plan, POSTINGS),
+            "entries": counts[<int>IDS],
+            "expressions": counts[<int>EXPRESSIONS],
+            "predicates": counts[<int>PREDICATES],
+            "pushed predicates": self.plan.totals.pushed,
+            "nodes": counts[<int>NODES],
+            "edges": counts[<int>EDGES],
+            "levels": counts[<int>LEVELS] - 1,
+            "definitions": counts[<int>DEFINITIONS],
+            "slots": counts[<int>SLOTS],
+            "records": 4 * counts[<int>RECORDS],
+            "pairs": counts[<int>PAIR_RECORDS],
             "bytes": self.plan.header.size,
         }
 
@@ -262,7 +246,7 @@ cdef class Snapshot:
         return holder
 
     cdef object _copy_matched(self, ScratchHolder holder):
-        matched = numpy.empty(count_ids(&self.plan, &holder.scratch), dtype=numpy.int64)
+        matched = numpy.empty(holder.scratch.matched.size(), dtype=numpy.int64)
         cdef int64_t[::1] target = matched
         if target.shape[0]:
             copy_ids(&self.plan, &holder.scratch, &target[0])
@@ -276,9 +260,9 @@ cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
     snapshot.pool = []
     snapshot.catalog = catalog
     snapshot.owned.swap(buffer[0])
-    wrong = read_plan(
-        snapshot.owned.data(), snapshot.owned.size(), <uint32_t>len(catalog), &snapshot.plan
-    )
+    wrong = read_header(snapshot.owned.data(), snapshot.owned.size(), &snapshot.plan)
+    if wrong == NULL:
+        wrong = check_plan(&snapshot.plan, &catalog.table)
     if wrong != NULL:
         raise AssertionError(f"freeze made a plan that cannot be read: {wrong.decode()}")
     return snapshot

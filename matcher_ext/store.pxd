@@ -32,6 +32,7 @@ cdef cppclass NodeStore:
     vector[uint32_t] free_nodes
     vector[uint32_t] free_predicates
     vector[Predicate] predicates
+    vector[float] rates                 # by predicate: measured truth rate, or -1
     vector[int64_t] words
     vector[char] bytes
     vector[Definition] definitions

@@ -142,6 +142,8 @@ cdef uint32_t take_predicate(
         store.free_predicates.pop_back()
         store.predicates[number] = store.predicates.back()
         store.predicates.pop_back()
+    store.rates.resize(store.predicates.size())
+    store.rates[number] = -1
     return number
 
 

@@ -1,0 +1,46 @@
+"""Lays a draft out flat: bits, streams, records, pairs; then all sections in one buffer."""
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.draft cimport Draft, Entry
+from matcher_ext.leaves cimport LeafIndex
+from matcher_ext.plan cimport LeafStream, Pair, PairRecord
+from matcher_ext.programs cimport Programs
+from matcher_ext.store cimport NodeStore
+
+cdef cppclass Layout:
+    Draft draft
+    LeafIndex leaves
+    Programs programs
+    vector[uint32_t] bit_of             # inner node -> its own bit or NOTHING
+    vector[uint32_t] levels
+    vector[uint32_t] bit_nodes          # inner bit - first inner bit -> node or NOTHING
+    vector[uint32_t] terminal_nodes
+    vector[uint32_t] leaf_nodes         # leaf -> the node that may be a root, or NOTHING
+    # Links by source (a leaf, or leaves + an inner bit), found by counting.
+    vector[uint32_t] or_first
+    vector[uint32_t] or_targets         # bits
+    vector[uint32_t] and_first
+    vector[uint32_t] and_nodes
+    # Sections.
+    vector[LeafStream] leaf_streams
+    vector[uint32_t] inner_offsets
+    vector[uint32_t] records
+    vector[uint32_t] terminals
+    vector[uint32_t] slots
+    vector[uint32_t] definition_slots
+    vector[uint32_t] always
+    vector[Pair] pairs
+    vector[PairRecord] pair_records
+    vector[int64_t] ids
+
+# Freezes the live part of a store. Sorts the entries.
+cdef void build_plan(
+    const NodeStore* store,
+    const CatalogTable* table,
+    vector[Entry]* entries,
+    const char* catalog,
+    size_t catalog_length,
+    vector[char]* buffer,
+) noexcept nogil

@@ -1,0 +1,36 @@
+"""Short-circuit programs (plan.pxd): a pulled subexpression as a list of tests with jumps.
+
+Tests are ordered by what they cost and how likely they end the matter: in an AND by
+cost / (1 - rate), in an OR by cost / rate (overlapping-subscriptions-debs07).
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.draft cimport Draft
+
+cdef struct Instruction:
+    uint32_t atom
+    uint32_t label              # where to jump
+    uint8_t sense               # if the atom's truth is this
+
+cdef cppclass Programs:
+    """Slots that programs asked for, and the scratch of one program."""
+    vector[uint32_t] slot_of            # node -> slot
+    vector[uint32_t] slot_nodes         # slot -> node; after the slots that it asks
+    vector[Instruction] instructions
+    vector[uint32_t] labels
+
+# Appends header and program of the AND of some nodes (none: true). Slots must have numbers.
+cdef void write_program(
+    const Draft* draft,
+    Programs* programs,
+    vector[uint32_t]* children,
+    uint32_t flags,
+    vector[uint32_t]* records,
+) noexcept nogil
+# The same of one node as a slot: its children, not itself.
+cdef void write_slot(
+    const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
+) noexcept nogil
+# Gives numbers to the slots that a node's program asks, innermost first.
+cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil

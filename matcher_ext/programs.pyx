@@ -1,0 +1,198 @@
+"""Compiles pulled subexpressions to programs."""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport (
+    NORMAL_AND,
+    NORMAL_FALSE,
+    NORMAL_OR,
+    NORMAL_PREDICATE,
+    NORMAL_REFERENCE,
+    NORMAL_TRUE,
+    NOTHING,
+)
+from matcher_ext.plan cimport ATOM_BITS, JUMP_MAX, RECORD_NEVER, RECORD_WIDE, PlanNode
+
+cdef enum:
+    WHEN_TRUE               # the first two labels
+    WHEN_FALSE
+
+
+cdef uint32_t slot_node(const Draft* draft, uint32_t number) noexcept nogil:
+    """The node behind a slot: a definition's root or its dual, or the node itself."""
+    cdef const PlanNode* node = &draft.nodes[number]
+    if node.kind != NORMAL_REFERENCE:
+        return number
+    if node.negated:
+        return draft.definition_duals[node.first]
+    return draft.definitions[node.first].root
+
+
+cdef bint asks_slot(const Draft* draft, uint32_t number) noexcept nogil:
+    return draft.nodes[number].kind == NORMAL_REFERENCE or draft.is_slot[number]
+
+
+cdef uint32_t atom_of(const Draft* draft, const Programs* programs, uint32_t number) noexcept nogil:
+    if asks_slot(draft, number):
+        return <uint32_t>draft.predicates.size() + programs.slot_of[slot_node(draft, number)]
+    return draft.leaf_of[draft.nodes[number].first]
+
+
+cdef void number_children(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil:
+    cdef uint32_t i
+    if draft.nodes[node].kind == NORMAL_AND or draft.nodes[node].kind == NORMAL_OR:
+        for i in range(draft.nodes[node].count):
+            number_slots(draft, programs, draft.edges[draft.nodes[node].first + i])
+
+
+cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil:
+    cdef uint32_t behind
+    if not asks_slot(draft, node):
+        number_children(draft, programs, node)
+        return
+    behind = slot_node(draft, node)
+    if programs.slot_of[behind] != NOTHING:
+        return
+    number_children(draft, programs, behind)
+    if draft.nodes[behind].kind == NORMAL_REFERENCE:
+        number_slots(draft, programs, behind)
+    programs.slot_of[behind] = <uint32_t>programs.slot_nodes.size()
+    programs.slot_nodes.push_back(behind)
+
+
+cdef void add_test(
+    const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
+) noexcept nogil:
+    """`falls`: what follows is where to go on when it is true; otherwise, when it is false."""
+    cdef Instruction made
+    made.atom = atom_of(draft, programs, number)
+    made.sense = not falls
+    made.label = no if falls else yes
+    programs.instructions.push_back(made)
+
+
+cdef void add_node(
+    const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
+) noexcept nogil:
+    cdef const PlanNode* node = &draft.nodes[number]
+    cdef vector[uint32_t] children
+    if node.kind == NORMAL_PREDICATE or asks_slot(draft, number):
+        add_test(draft, programs, number, yes, no, falls)
+        return
+    children.assign(
+        draft.edges.data() + node.first, draft.edges.data() + node.first + node.count
+    )
+    add_children(draft, programs, &children, node.kind, yes, no, falls)
+
+
+cdef void order_children(
+    const Draft* draft, vector[uint32_t]* children, uint8_t kind
+) noexcept nogil:
+    cdef vector[pair[float, uint32_t]] ranked
+    cdef pair[float, uint32_t] item
+    cdef float ends
+    cdef size_t i
+    for i in range(children.size()):
+        item.second = children[0][i]
+        ends = draft.rates[item.second]
+        if kind == NORMAL_AND:
+            ends = 1 - ends
+        item.first = draft.test_costs[item.second] / max(ends, <float>1e-6)
+        ranked.push_back(item)
+    sort(ranked.begin(), ranked.end())
+    for i in range(children.size()):
+        children[0][i] = ranked[i].second
+
+
+cdef void add_children(
+    const Draft* draft,
+    Programs* programs,
+    vector[uint32_t]* children,
+    uint8_t kind,
+    uint32_t yes,
+    uint32_t no,
+    bint falls,
+) noexcept nogil:
+    cdef size_t i
+    cdef uint32_t label
+    order_children(draft, children, kind)
+    for i in range(children.size()):
+        if i + 1 == children.size():
+            add_node(draft, programs, children[0][i], yes, no, falls)
+            return
+        label = <uint32_t>programs.labels.size()
+        programs.labels.push_back(0)
+        if kind == NORMAL_AND:
+            add_node(draft, programs, children[0][i], label, no, True)
+        else:
+            add_node(draft, programs, children[0][i], yes, label, False)
+        programs.labels[label] = <uint32_t>programs.instructions.size()
+
+
+cdef bint is_wide(const Programs* programs) noexcept nogil:
+    cdef uint32_t i
+    for i in range(<uint32_t>programs.instructions.size()):
+        if programs.instructions[i].atom >> ATOM_BITS or (
+            programs.labels[programs.instructions[i].label] - i > JUMP_MAX
+        ):
+            return True
+    return False
+
+
+cdef void put_program(
+    Programs* programs, uint32_t flags, vector[uint32_t]* records
+) noexcept nogil:
+    cdef uint32_t count = <uint32_t>programs.instructions.size()
+    cdef Instruction* made
+    cdef bint wide
+    cdef uint32_t i, jump
+    programs.labels[<int>WHEN_TRUE] = count
+    programs.labels[<int>WHEN_FALSE] = count + 1
+    wide = is_wide(programs)
+    records.push_back((count * 2 | RECORD_WIDE if wide else count) | flags)
+    for i in range(count):
+        made = &programs.instructions[i]
+        jump = programs.labels[made.label] - i
+        if wide:
+            records.push_back(made.atom)
+            records.push_back(<uint32_t>made.sense << 31 | jump)
+        else:
+            records.push_back(<uint32_t>made.sense << 31 | jump << ATOM_BITS | made.atom)
+
+
+cdef void begin_program(Programs* programs) noexcept nogil:
+    programs.instructions.clear()
+    programs.labels.assign(2, 0)
+
+
+cdef void write_program(
+    const Draft* draft,
+    Programs* programs,
+    vector[uint32_t]* children,
+    uint32_t flags,
+    vector[uint32_t]* records,
+) noexcept nogil:
+    begin_program(programs)
+    if children.size():
+        add_children(draft, programs, children, NORMAL_AND, WHEN_TRUE, WHEN_FALSE, True)
+    put_program(programs, flags, records)
+
+
+cdef void write_slot(
+    const Draft* draft, Programs* programs, uint32_t number, vector[uint32_t]* records
+) noexcept nogil:
+    cdef const PlanNode* node = &draft.nodes[number]
+    cdef vector[uint32_t] children
+    begin_program(programs)
+    if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
+        children.assign(
+            draft.edges.data() + node.first, draft.edges.data() + node.first + node.count
+        )
+        add_children(
+            draft, programs, &children, node.kind, WHEN_TRUE, WHEN_FALSE, True
+        )
+    elif node.kind != NORMAL_TRUE and node.kind != NORMAL_FALSE:
+        add_test(draft, programs, number, WHEN_TRUE, WHEN_FALSE, True)
+    put_program(programs, RECORD_NEVER if node.kind == NORMAL_FALSE else 0, records)
