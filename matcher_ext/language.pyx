@@ -70,7 +70,8 @@ cdef tuple describe_problems(CompiledCatalog catalog, str text, const Tree* tree
             tree.problems[i].attribute, tree.problems[i].other,
         )
         described.append(describe_problem(found, text, encoded, catalog))
-    return tuple(sorted(set(described), key=lambda problem: (problem.line, problem.column)))
+    found_order = dict.fromkeys(described)
+    return tuple(sorted(found_order, key=lambda problem: (problem.line, problem.column)))
 
 
 def check_text(CompiledCatalog catalog, str text, *, bint composed=False):
