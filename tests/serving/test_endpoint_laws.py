@@ -1,0 +1,120 @@
+"""Laws of the endpoint on random expressions, visits and bodies; in process, no network."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from exchange.serving.directory import SnapshotDirectory
+from exchange.serving.eligibility import EligibilityService
+from exchange.serving.endpoint import PATH, EligibilityEndpoint
+from targeting import parse
+from tests.serving.published import HERALD_KEY, publish, publish_keys
+from tests.targeting.strategies import CATALOG, texts, visits
+
+bounded = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> SnapshotDirectory:
+    directory = SnapshotDirectory(tmp_path)
+    publish_keys(directory)
+    return directory
+
+
+@pytest.fixture
+def endpoint(directory: SnapshotDirectory) -> EligibilityEndpoint:
+    publish(directory, {1: "geo.country = 'USA' or user.age > 3", 2: "true"})
+    return EligibilityEndpoint(EligibilityService(directory.root))
+
+
+def post(endpoint: EligibilityEndpoint, body: bytes) -> tuple[int, Any]:
+    statuses: list[str] = []
+
+    def start_response(status: str, *_: object) -> Any:
+        statuses.append(status)
+
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": PATH,
+        "HTTP_AUTHORIZATION": f"Api-Key {HERALD_KEY}",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body),
+    }
+    answer = b"".join(endpoint(environ, start_response))
+    return int(statuses[0].split()[0]), json.loads(answer)
+
+
+def encode(document: object) -> bytes:
+    """As JSON, which has neither infinity nor half a character."""
+    try:
+        return json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        assume(condition=False)
+        raise
+
+
+@bounded
+@given(st.lists(texts(), min_size=1, max_size=5), st.lists(visits(), min_size=1, max_size=5))
+def test_answers_are_those_of_the_plain_evaluator(
+    directory: SnapshotDirectory, expressions: list[str], asked: list[dict[str, Any]]
+) -> None:
+    """`time` is left out of the visits: the server has its own."""
+    publish(directory, dict(enumerate(expressions)), catalog=CATALOG)
+    endpoint = EligibilityEndpoint(EligibilityService(directory.root))
+    for visit in asked:
+        visit.pop("time", None)
+        body = encode({"visit": visit})
+        status, answer = post(endpoint, body)
+        assert status == 200
+        found = {item["booking_id"] for item in answer["eligible"]}
+        for number, text in enumerate(expressions):
+            expression = parse(text, CATALOG)
+            if "time" not in expression.attributes:
+                expected = expression.evaluate(json.loads(body)["visit"]) is True
+                assert (number in found) == expected, text
+
+
+@bounded
+@given(st.binary(max_size=200))
+def test_any_bytes_are_at_most_the_callers_fault(
+    endpoint: EligibilityEndpoint, body: bytes
+) -> None:
+    status, answer = post(endpoint, body)
+    assert status == 400
+    assert answer["status"] == 400
+
+
+@bounded
+@given(ANY_JSON)
+def test_any_json_is_at_most_the_callers_fault(
+    endpoint: EligibilityEndpoint, document: object
+) -> None:
+    status, _ = post(endpoint, encode(document))
+    assert status in {200, 400}
+
+
+@bounded
+@given(st.dictionaries(st.text() | st.sampled_from(["geo", "user.age", "time"]), ANY_JSON))
+def test_any_visit_is_answered_or_too_much(
+    endpoint: EligibilityEndpoint, visit: dict[str, object]
+) -> None:
+    status, answer = post(endpoint, encode({"visit": visit}))
+    if status == 200:
+        assert 2 in {item["booking_id"] for item in answer["eligible"]}
+    else:
+        assert (status, answer["code"]) == (400, "invalid_visit")
