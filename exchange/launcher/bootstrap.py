@@ -39,7 +39,7 @@ def main() -> int:
             check_build_tools()
             worked = [make_venv(), install_dependencies(), build_engine()]
     except SetupError as problem:
-        print(f"setup: {problem}", file=sys.stderr)
+        say(str(problem))
         return 1
     except KeyboardInterrupt:
         return 130
@@ -61,7 +61,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    print(f"setup: {text}", flush=True)
+    print(f"setup: {text}", file=sys.stderr, flush=True)
 
 
 def check_build_tools() -> None:

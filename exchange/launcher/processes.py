@@ -18,6 +18,7 @@ from typing import Self
 
 RUN_MARK = "TREELINE_RUN"
 PR_SET_PDEATHSIG = 1
+STDERR = 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -134,7 +135,7 @@ def start(program: Program) -> Running:
             cwd=program.folder,
             env=dict(program.environment),
             stdin=subprocess.PIPE if program.stdin else subprocess.DEVNULL,
-            stdout=None if program.shows_output else log,
+            stdout=STDERR if program.shows_output else log,
             stderr=log,
             start_new_session=True,
             pass_fds=program.inherited_fds,

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -52,24 +53,23 @@ class RunRecord:
     def __init__(self, var: Path) -> None:
         self.folder = var / "run"
         self.state_file = self.folder / "state.json"
-        self._lock: int | None = None
 
-    def acquire(self) -> None:
-        """Takes the lock and cleans up after a run that could not do it itself."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the lock; at the end there is nothing left to tell the next run."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise AlreadyRunningError from None
+            try:
+                yield
+            finally:
+                self.state_file.unlink(missing_ok=True)
+        finally:
             os.close(lock)
-            raise AlreadyRunningError from None
-        self._lock = lock
-
-    def release(self) -> None:
-        self.state_file.unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def write(self, state: RunState) -> None:
         aside = self.state_file.with_suffix(".new")

@@ -78,22 +78,18 @@ class Supervisor:
     def running(cls, order: RunOrder) -> Iterator["Supervisor"]:
         """Everything is up inside the block, and gone after it, however it ends."""
         record = RunRecord(order.var)
-        record.acquire()
-        try:
+        with stopped_by_signals(), record.held():
             _clean_up(record)
             check_port_is_free(order.port)
             supervisor = cls(order, record)
-            with stopped_by_signals():
-                try:
-                    supervisor.start_all()
-                    yield supervisor
-                finally:
-                    supervisor.stop_all()
-        finally:
-            record.release()
+            try:
+                supervisor.start_all()
+                yield supervisor
+            finally:
+                supervisor.stop_all()
 
     def say(self, text: str) -> None:
-        print(f"[{time.monotonic() - self.started_at:5.1f} s] {text}", flush=True)
+        tell(f"[{time.monotonic() - self.started_at:5.1f} s] {text}")
 
     def start_all(self) -> None:
         self._record()
@@ -200,7 +196,7 @@ class Supervisor:
         self.deaths[name] = deaths
         status, log = child.exit_status(), child.program.log
         self.say(f"{name} ended by itself (status {status}); the end of {log}:")
-        print(child.last_lines(), flush=True)
+        tell(child.last_lines())
         if deaths >= MAX_QUICK_DEATHS:
             raise LauncherError(f"{name} ended {deaths} times in a row: giving up")
         child.stop()
@@ -308,4 +304,9 @@ def rotate(log: Path) -> None:
 def _clean_up(record: RunRecord) -> None:
     if (left := record.read()) is not None:
         ended = clean_up_after(left)
-        print(f"cleaned up after a run that did not end well ({ended} processes)", flush=True)
+        tell(f"cleaned up after a run that did not end well ({ended} processes)")
+
+
+def tell(text: str) -> None:
+    """To stderr: stdout is for results, which scripts read."""
+    print(text, file=sys.stderr, flush=True)

@@ -52,7 +52,7 @@ def test_a_second_set_up_does_nothing() -> None:
     stamps = sorted((CHECKOUT / ".venv").glob("*.stamp"))
     before = [stamp.stat().st_mtime_ns for stamp in stamps]
     done = subprocess.run(["make", "setup"], cwd=CHECKOUT, capture_output=True, check=True)
-    assert b"setup:" not in done.stdout
+    assert b"setup:" not in done.stderr
     assert [stamp.stat().st_mtime_ns for stamp in stamps] == before
 
 

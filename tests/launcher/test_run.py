@@ -21,7 +21,7 @@ from exchange.launcher.welcome import Welcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SMALL_DEMO = ["--campaigns", "60", "--visits", "200"]
-START_SECONDS = 120
+START_SECONDS = 240
 
 
 class Launched:
@@ -186,13 +186,12 @@ def test_check_uses_the_servers_that_the_environment_names(
         [sys.executable, "-m", "exchange.launcher", "check", *SMALL_DEMO],
         cwd=CHECKOUT,
         env={**services, "TREELINE_VAR": str(tmp_path)},
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=True,
     )
-    assert "on the servers that the environment names" in check.stdout
-    answer = json.loads(check.stdout[check.stdout.index("\n{") :])
-    assert answer["count"] >= 1
+    assert "on the servers that the environment names" in check.stderr
+    assert json.loads(check.stdout)["count"] >= 1
     assert not (tmp_path / "postgres").exists()
     assert not (tmp_path / "valkey").exists()
 

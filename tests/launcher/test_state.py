@@ -36,32 +36,28 @@ def identify(process: subprocess.Popen[bytes]) -> ProcessId:
 
 def test_a_second_run_is_refused_until_the_first_ends(tmp_path: Path) -> None:
     first, second = RunRecord(tmp_path), RunRecord(tmp_path)
-    first.acquire()
-    with pytest.raises(AlreadyRunningError):
-        second.acquire()
-    first.release()
-    second.acquire()
-    second.release()
+    with first.held(), pytest.raises(AlreadyRunningError), second.held():
+        pytest.fail("two runs hold one var")
+    with second.held():
+        pass
 
 
 def test_reads_back_what_it_wrote_for_itself_only(tmp_path: Path, state: RunState) -> None:
     record = RunRecord(tmp_path)
-    record.acquire()
-    record.write(state)
-    assert record.read() == state
-    assert record.read_live() is None
-    assert record.state_file.stat().st_mode & 0o077 == 0
-    assert record.folder.stat().st_mode & 0o077 == 0
-    record.release()
+    with record.held():
+        record.write(state)
+        assert record.read() == state
+        assert record.read_live() is None
+        assert record.state_file.stat().st_mode & 0o077 == 0
+        assert record.folder.stat().st_mode & 0o077 == 0
     assert record.read() is None
 
 
 def test_half_a_state_file_is_no_state(tmp_path: Path, state: RunState) -> None:
     record = RunRecord(tmp_path)
-    record.acquire()
-    record.state_file.write_text(state.to_json()[:40])
-    assert record.read() is None
-    record.release()
+    with record.held():
+        record.state_file.write_text(state.to_json()[:40])
+        assert record.read() is None
 
 
 def test_cleans_up_what_the_dead_run_started_and_nothing_else(state: RunState) -> None:
