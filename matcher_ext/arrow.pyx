@@ -264,6 +264,17 @@ cdef double read_floating(const Column* column, int64_t index) noexcept nogil:
     return (<const double*>column.array.buffers[1])[index]
 
 
+cdef bint is_coordinate(const Column* column, int64_t index) noexcept nogil:
+    return column.layout in (SIGNED, FLOATING) and not is_null(column, index)
+
+
+cdef double read_coordinate(const Column* column, int64_t index) noexcept nogil:
+    """A coordinate may be logged as a whole number."""
+    if column.layout == SIGNED:
+        return <double>read_signed(column, index)
+    return read_floating(column, index)
+
+
 cdef int64_t read_instant(const Column* column, int64_t index) noexcept nogil:
     cdef int64_t value = (<const int64_t*>column.array.buffers[1])[index]
     cdef int64_t whole = value // column.divisor
@@ -403,9 +414,12 @@ cdef void set_list(
         last = first + column.width
     first += elements.array.offset
     last += elements.array.offset
-    if type == GEO and last - first == 2 and elements.layout == FLOATING:
+    if type == GEO and last - first == 2 and (
+        is_coordinate(elements, first) and is_coordinate(elements, first + 1)
+    ):
         set_point(
-            t, visit, attribute, read_floating(elements, first), read_floating(elements, first + 1)
+            t, visit, attribute,
+            read_coordinate(elements, first), read_coordinate(elements, first + 1),
         )
         return
     if type != STRING_SET and type != INTEGER_SET:
@@ -458,16 +472,15 @@ cdef void set_structure(
         return
     latitude = &columns[0][column.child]
     longitude = &columns[0][column.child + 1]
-    if latitude.layout != FLOATING or longitude.layout != FLOATING or (
-        is_null(latitude, index + latitude.array.offset)
-        or is_null(longitude, index + longitude.array.offset)
+    if not is_coordinate(latitude, index + latitude.array.offset) or (
+        not is_coordinate(longitude, index + longitude.array.offset)
     ):
         set_malformed(visit, attribute)
         return
     set_point(
         t, visit, attribute,
-        read_floating(latitude, index + latitude.array.offset),
-        read_floating(longitude, index + longitude.array.offset),
+        read_coordinate(latitude, index + latitude.array.offset),
+        read_coordinate(longitude, index + longitude.array.offset),
     )
 
 

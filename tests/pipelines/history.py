@@ -30,6 +30,7 @@ TYPES = {
     "imp.floor": "float",
     "user.consent": "boolean",
 }
+CATALOG = Catalog.of(**TYPES)
 LOG_SCHEMA = pa.schema(
     {
         "visit_id": pa.string(),
@@ -94,9 +95,9 @@ class History:
         pa.parquet.write_table(rows, folder / f"part-{part:05}.parquet")
 
     def snapshot(
-        self, entries: Sequence[Entry] = (USA_AT_HERALD,), types: Mapping[str, str] = TYPES
+        self, entries: Sequence[Entry] = (USA_AT_HERALD,), catalog: Catalog = CATALOG
     ) -> Path:
-        index = ATree(Catalog.of(**types))
+        index = ATree(catalog)
         for entry in entries:
             index.insert(entry.booking_id, entry.text)
         staged = self.root / "staged"

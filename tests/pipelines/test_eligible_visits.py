@@ -14,13 +14,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.eligible_visits import EXIT_ORPHANED, DayDone, run_days
-from targeting import Catalog, parse
+from targeting import parse
 from tests.pipelines.history import (
+    CATALOG,
     DAY,
     LOG_SCHEMA,
     NEXT_DAY,
     NOON,
-    TYPES,
     USA_AT_HERALD,
     Entry,
     History,
@@ -75,11 +75,10 @@ def test_counts_equal_the_plain_evaluator(spark: SparkSession, history: History)
     entries = [random_entry(random, number) for number in range(1, 61)]
     history.log(DAY, visits)
     run_one_day(spark, history, *entries)
-    catalog = Catalog.of(**TYPES)
     plain_visits = [as_request(row) for row in visits]
     expected = {}
     for entry in entries:
-        expression = parse(entry.text, catalog)
+        expression = parse(entry.text, CATALOG)
         count = sum(expression.evaluate(row) is True for row in plain_visits)
         if count:
             expected[entry.campaign_id, entry.publisher] = count

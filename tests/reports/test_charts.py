@@ -25,7 +25,7 @@ def test_steps_are_round_numbers(least: float, step: int) -> None:
 
 def test_the_highest_bar_stays_below_the_top_tick() -> None:
     chart = draw_chart(tallies((30, 100), (45, 150)), width=400, has_shade=False)
-    assert [tick.label for tick in chart.y_ticks] == ["0", "20", "40", "60"]
+    assert [tick.label for tick in chart.y_ticks] == ["0", "10", "20", "30", "40", "50"]
     assert min(bar.y for bar in chart.bars) > chart.top
     assert chart.bars[1].height == pytest.approx(chart.bars[0].height * 1.5, abs=0.2)
 
