@@ -37,7 +37,7 @@ lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports
-	@$(VENV)/python manage.py makemigrations --check --dry-run
+	@$(VENV)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run  # needs no database
 
 bench: setup  ## the benchmark programs; writes a table into bench/results
 	@$(VENV)/python -m bench $(ARGS)
