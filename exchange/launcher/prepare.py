@@ -42,9 +42,10 @@ def load_demo(arguments: argparse.Namespace) -> None:
 
 
 def build_first_snapshot() -> None:
-    from django.conf import settings
+    """Also the first that this version can read."""
+    from exchange.snapshots.services import has_readable_snapshot
 
-    if not (settings.SNAPSHOT_DIR / "manifest.json").exists():
+    if not has_readable_snapshot():
         with _step("building the first snapshot"):
             call_command("build_snapshot")
 

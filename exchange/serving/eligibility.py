@@ -194,7 +194,7 @@ class EligibilityService:
         FAILED_SWAPS.inc()
         if str(error) != self._last_refusal:
             self._last_refusal = str(error)
-            logger.error("Kept serving the old state: %s", error)
+            logger.error("Not taken up from the snapshot directory: %s", error)
         return False
 
     def _mark(self, name: str) -> tuple[int, int, int] | None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from exchange.accounts.models import User
 from exchange.celery import app
 from exchange.serving.directory import SnapshotDirectory
+from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.building import Built, write_snapshot
 from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.composing import Composer
@@ -132,6 +133,11 @@ def record_failure(build_id: int, reason: str) -> bool:
     mine = SnapshotBuild.objects.filter(pk=build_id, status=Status.BUILDING)
     failed = mine.update(status=Status.FAILED, finished_at=timezone.now(), error=reason)
     return failed == 1
+
+
+def has_readable_snapshot() -> bool:
+    """False before the first build, and after an upgrade that reads another format of the index."""
+    return EligibilityService(settings.SNAPSHOT_DIR).live is not None
 
 
 def start_waiting_build() -> None:

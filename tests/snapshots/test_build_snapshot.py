@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from exchange.market.models import Booking
+from exchange.serving.directory import INDEX_FILE, SnapshotDirectory
 from exchange.snapshots.models import Phase, SnapshotBuild
-from exchange.snapshots.services import claim, request_build
+from exchange.snapshots.services import claim, has_readable_snapshot, request_build
 from tests.snapshots.story import Story, run_campaign
 
 
@@ -42,6 +43,21 @@ def test_says_what_was_left_out_and_why(story: Story) -> None:
     call_command("build_snapshot", stdout=out)
     assert "1 left out." in out.getvalue()
     assert "shoe_size" in out.getvalue()
+
+
+def test_builds_if_needed_when_the_live_one_cannot_be_read(
+    story: Story, directory: SnapshotDirectory
+) -> None:
+    """As after an upgrade that reads another format of the index."""
+    call_command("build_snapshot", if_needed=True, stdout=StringIO())
+    call_command("build_snapshot", if_needed=True, stdout=StringIO())
+    assert SnapshotBuild.objects.count() == 1
+    live = SnapshotBuild.objects.get()
+    index = directory.folder(live.snapshot_id) / INDEX_FILE
+    index.write_bytes(b"of another version")
+    call_command("build_snapshot", if_needed=True, stdout=StringIO())
+    assert SnapshotBuild.objects.count() == 2
+    assert has_readable_snapshot()
 
 
 def test_follows_a_build_that_a_worker_took_first(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from exchange.snapshots.models import Phase, SnapshotBuild
-from exchange.snapshots.services import request_build, run_build
+from exchange.snapshots.services import has_readable_snapshot, request_build, run_build
 
 BAR_WIDTH = 30
 REDRAW_SECONDS = 0.1
@@ -17,7 +17,17 @@ REDRAW_SECONDS = 0.1
 class Command(BaseCommand):
     help = "Build a snapshot of the market and make it live."
 
-    def handle(self, *_args: Any, **_options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--if-needed",
+            action="store_true",
+            help="Only if no snapshot that this version can read is live: after an upgrade.",
+        )
+
+    def handle(self, *_args: Any, if_needed: bool = False, **_options: Any) -> None:
+        if if_needed and has_readable_snapshot():
+            self.stdout.write("The live snapshot can be read; nothing to do.")
+            return
         build = request_build()
         bar = ProgressBar(self)
         while not build.is_over and not run_build(build_id=build.pk, listener=bar.show):
