@@ -1,0 +1,56 @@
+"""People at a real browser, on the real server, the demo exchange behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+from playwright.sync_api import ConsoleMessage, Page
+
+from tests.conftest import TreelineServer
+
+# A form that comes back with errors is answered with 422, which the browser's console notes.
+EXPECTED = ("status of 422",)
+
+
+class Visitor:
+    """Someone at a browser. Everything that goes wrong in its console is kept."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.complaints: list[str] = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and not any(
+            expected in message.text for expected in EXPECTED
+        ):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def go(self, address: str) -> None:
+        self.page.goto(self.url + address)
+
+    def log_in(self, name: str) -> None:
+        """With the demo's button, as a guest would do it."""
+        self.go("/login/")
+        self.page.click(f"[data-login={name}]")
+        self.page.wait_for_url(f"{self.url}/")
+
+    def log_out(self) -> None:
+        self.page.click("text=Log out")
+        self.page.wait_for_url(f"{self.url}/login/")
+
+
+@pytest.fixture
+def demo(transactional_db: None) -> None:
+    call_command("load_demo", campaigns=40, visits=300, days=2, verbosity=0)
+
+
+@pytest.fixture
+def visitor(demo: None, treeline_server: TreelineServer, chromium_page: Page) -> Iterator[Visitor]:
+    visitor = Visitor(chromium_page, treeline_server.url)
+    yield visitor
+    assert visitor.complaints == []
