@@ -27,3 +27,6 @@ class Normal:
     def evaluate(
         self, visit: Mapping[str, Any], references: Mapping[str, bool | None] | None = None
     ) -> bool | None: ...
+    def matches(
+        self, visit: Mapping[str, Any], references: Mapping[str, bool | None] | None = None
+    ) -> bool: ...

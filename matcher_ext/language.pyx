@@ -307,16 +307,25 @@ cdef class Normal:
 
         A required attribute that is missing makes it False: the visit matches nothing.
         """
+        answer = self._evaluate(visit, references or {}, False)
+        return None if answer == UNDEFINED else answer == TRUE
+
+    def matches(self, visit, references=None):
+        """What the index does (the paper's zero suppression): undefined counts as false."""
+        return self._evaluate(visit, references or {}, True) == TRUE
+
+    cdef Truth _evaluate(self, visit, references, bint suppress) except *:
         cdef Visit compiled
         cdef vector[Truth] truths
+        cdef Truth truth
         cdef uint32_t i
         read_visit(self.catalog, visit, &compiled)
         if not is_eligible(&self.catalog.table, &compiled):
-            return False
+            return FALSE
         for i in range(<uint32_t>self.form.nodes.size()):
-            truths.push_back(self._test(i, &compiled, &truths, references or {}))
-        answer = truths[self.form.roots[0]]
-        return None if answer == UNDEFINED else answer == TRUE
+            truth = self._test(i, &compiled, &truths, references)
+            truths.push_back(FALSE if suppress and truth == UNDEFINED else truth)
+        return truths[self.form.roots[0]]
 
     cdef Truth _test(
         self, uint32_t number, const Visit* visit, const vector[Truth]* truths, references

@@ -38,7 +38,15 @@ cdef extern from * nogil:
                                            const char* pool, int64_t text, const char* text_pool) {
         return std::lower_bound(first, last, text, TextLess{pool, text_pool});
     }
-    static inline void sort_floats(double* first, double* last) { std::sort(first, last); }
+    // Floats as their bits; none is NaN.
+    static inline void sort_floats(int64_t* first, int64_t* last) {
+        std::sort(first, last, [](int64_t a, int64_t b) {
+            double x, y;
+            std::memcpy(&x, &a, 8);
+            std::memcpy(&y, &b, 8);
+            return x < y;
+        });
+    }
     static inline void sort_integers(int64_t* first, int64_t* last) { std::sort(first, last); }
     static inline const int64_t* find_integer(const int64_t* first, const int64_t* last,
                                               int64_t value) {
@@ -60,6 +68,6 @@ cdef extern from * nogil:
         int64_t text, const char* text_pool,
     )
     void sort_integers(int64_t* first, int64_t* last)
-    void sort_floats(double* first, double* last)
+    void sort_floats(int64_t* first, int64_t* last)
     const int64_t* find_integer(const int64_t* first, const int64_t* last, int64_t value)
     void sort_networks(int64_t* first, int64_t count)

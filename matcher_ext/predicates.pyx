@@ -183,7 +183,7 @@ cdef void take_values(
         copy_words(tree, condition, form)
         if condition.count > 1:
             if predicate.type == FLOAT:
-                sort_floats(<double*>&form.words[first], <double*>&form.words[first] + condition.count)
+                sort_floats(&form.words[first], &form.words[first] + condition.count)
             else:
                 sort_integers(&form.words[first], &form.words[first] + condition.count)
     else:

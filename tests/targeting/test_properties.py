@@ -12,6 +12,7 @@ from matcher_ext.language import Normal, read_warnings
 from targeting import Expression, parse
 from targeting.tree import Xnor, Xor, walk
 from targeting.visits import type_visit
+from tests.targeting.normal_texts import text_of
 from tests.targeting.strategies import CATALOG, quick, texts, visits
 
 
@@ -36,6 +37,14 @@ def test_the_json_form_loses_nothing(text: str) -> None:
 def test_the_normal_form_has_the_same_truth_as_the_tree(text: str, visit: dict[str, Any]) -> None:
     expected = parse(text, CATALOG).evaluate(visit)
     assert Normal(CATALOG.compiled, text).evaluate(visit) is expected
+
+
+@quick
+@given(texts(), visits())
+def test_undefined_may_count_as_false_after_normalisation(text: str, visit: dict[str, Any]) -> None:
+    """The A-Tree paper's zero suppression: negation is in the predicates, so matches stay."""
+    matches = parse(text, CATALOG).evaluate(visit) is True
+    assert Normal(CATALOG.compiled, text).matches(visit) is matches
 
 
 @quick
@@ -67,8 +76,15 @@ def test_the_normal_form_is_at_most_twice_the_size_of_the_tree(text: str) -> Non
 
 
 @quick
+@given(texts(with_references=True))
+def test_the_normal_form_is_idempotent(text: str) -> None:
+    once = Normal(CATALOG.compiled, text).to_json()
+    assert Normal(CATALOG.compiled, text_of(once)).to_json() == once
+
+
+@quick
 @given(texts())
-def test_the_normal_form_of_a_negation_mirrors_it(text: str) -> None:
+def test_a_double_negation_has_the_same_normal_form(text: str) -> None:
     plain = Normal(CATALOG.compiled, text).to_json()
     assert Normal(CATALOG.compiled, f"not (not ({text}))").to_json() == plain
 
