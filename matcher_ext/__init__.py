@@ -6,6 +6,7 @@ Imports nothing of the packages above it; catalogues come in as plain rows.
 from matcher_ext.atree import ATree
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.errors import ExpressionError, ExpressionProblem
+from matcher_ext.live import LiveIndex
 from matcher_ext.refusals import (
     DefinitionCycleError,
     DuplicateIdError,
@@ -23,6 +24,7 @@ __all__ = [
     "DuplicateIdError",
     "ExpressionError",
     "ExpressionProblem",
+    "LiveIndex",
     "RefusedExpressionsError",
     "Snapshot",
     "SnapshotError",

@@ -7,16 +7,20 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NOTHING, clear_form
+from matcher_ext.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.normal cimport normalise_texts
+from matcher_ext.plan cimport NODES, section_count
+from matcher_ext.rates cimport count_truths, group_predicates
 from matcher_ext.draft cimport Entry
+from matcher_ext.graph cimport copy_node, find_plan_definition, names_below
 from matcher_ext.layout cimport build_plan
 from matcher_ext.snapshot cimport Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
     begin_form,
     collect_references,
+    find,
     find_definition,
     find_unknown_name,
     intern,
@@ -24,6 +28,7 @@ from matcher_ext.store cimport (
     release,
     replace_definition,
 )
+from matcher_ext.visit cimport Visit, read_visit
 
 from matcher_ext.errors import ExpressionError
 from matcher_ext.language import check_text
@@ -129,6 +134,78 @@ cdef class ATree:
     def match_with_warnings(self, visit):
         """See Snapshot.match_with_warnings."""
         return self.freeze().match_with_warnings(visit)
+
+    def learn_truth_rates(self, visits):
+        """Measures how often each predicate is true of a sample; the next freeze goes by it."""
+        cdef Visit visit
+        cdef vector[uint32_t] counts
+        cdef vector[vector[uint32_t]] groups
+        cdef uint32_t seen = 0
+        cdef size_t i
+        with self.lock:
+            group_predicates(&self.store, &self.catalog.table, &groups)
+            counts.assign(self.store.predicates.size(), 0)
+            for mapping in visits:
+                read_visit(self.catalog, mapping, &visit)
+                seen += 1
+                with nogil:
+                    count_truths(&self.store, &self.catalog.table, &groups, &visit, &counts)
+            if seen:
+                for i in range(counts.size()):
+                    self.store.rates[i] = (counts[i] + <float>0.1) / (seen + <float>0.2)
+            self.frozen = None
+
+    def set_truth_rates(self, rates):
+        """Takes measured rates by the text of a predicate; returns how many are in the index."""
+        cdef uint32_t node
+        known = 0
+        with self.lock:
+            for text, rate in rates.items():
+                self._normalise([text])
+                node = NOTHING
+                if not self._has_refused():
+                    begin_form(&self.store, &self.form)
+                    node = find(&self.store, &self.form, self.form.roots[0])
+                if node != NOTHING and self.store.nodes[node].kind == NORMAL_PREDICATE:
+                    self.store.rates[self.store.nodes[node].first] = min(max(rate, 0.0), 1.0)
+                    known += 1
+            self.frozen = None
+        return known
+
+    def has_definition(self, str name):
+        cdef bytes encoded = name.encode()
+        return find_definition(&self.store, encoded, len(encoded)) != NOTHING
+
+    def copy_definition(self, Snapshot snapshot, str name):
+        """Takes over a definition, and those that it refers to, unless the name has one here."""
+        cdef uint32_t definition, root
+        cdef vector[uint32_t] copies
+        cdef bytes encoded = name.encode()
+        if self.has_definition(name):
+            return
+        definition = find_plan_definition(&snapshot.plan, encoded)
+        if definition == NOTHING:
+            raise UnknownDefinitionError(f"@{name} has no definition")
+        for other in names_below(&snapshot.plan, snapshot.plan.definitions[definition].root):
+            self.copy_definition(snapshot, other)
+        with self.lock:
+            clear_form(&self.form)
+            copies.assign(section_count(&snapshot.plan, NODES), NOTHING)
+            root = copy_node(
+                &snapshot.plan, snapshot.plan.definitions[definition].root, &copies, &self.form
+            )
+            begin_form(&self.store, &self.form)
+            root = intern(&self.store, &self.form, root)
+            add_definition(&self.store, encoded, len(encoded), root)
+            self.frozen = None
+
+    def why_not(self, visit, ids):
+        """See Snapshot.why_not."""
+        return self.freeze().why_not(visit, ids)
+
+    def to_graphviz(self, entry_id):
+        """See Snapshot.to_graphviz."""
+        return self.freeze().to_graphviz(entry_id)
 
     def freeze(self):
         """The index as it is now, immutable. The same snapshot until something changes."""

@@ -29,7 +29,6 @@ cdef cppclass Layout:
     vector[uint32_t] records
     vector[uint32_t] terminals
     vector[uint32_t] slots
-    vector[uint32_t] definition_slots
     vector[uint32_t] always
     vector[Pair] pairs
     vector[PairRecord] pair_records

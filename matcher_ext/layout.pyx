@@ -18,7 +18,7 @@ from matcher_ext.arena cimport (
 from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PAIR, PairChoice, fill_draft
 from matcher_ext.leaves cimport find_draft_point, index_leaves
 from matcher_ext.plan cimport *
-from matcher_ext.programs cimport number_slots, write_program, write_slot
+from matcher_ext.programs cimport begin_slots, number_slots, write_program, write_slot
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 
@@ -208,9 +208,9 @@ cdef void make_slots(Layout* layout) noexcept nogil:
     """Numbers those that records need, then writes them; the first records are theirs."""
     cdef Draft* draft = &layout.draft
     cdef vector[uint32_t] pulled
-    cdef uint32_t number, slot, definition
+    cdef uint32_t number, slot
     cdef size_t i
-    layout.programs.slot_of.assign(draft.nodes.size(), NOTHING)
+    begin_slots(draft, &layout.programs)
     for number in range(<uint32_t>draft.nodes.size()):
         if draft.pushed[number] and is_inner(draft, number):
             pull_children(draft, number, draft.access[number], NOTHING, &pulled)
@@ -223,14 +223,6 @@ cdef void make_slots(Layout* layout) noexcept nogil:
         layout.records.push_back(NOTHING)
         write_slot(
             draft, &layout.programs, layout.programs.slot_nodes[slot], &layout.records
-        )
-    for definition in range(<uint32_t>draft.definitions.size()):
-        layout.definition_slots.push_back(
-            layout.programs.slot_of[draft.definitions[definition].root]
-        )
-        number = draft.definition_duals[definition]
-        layout.definition_slots.push_back(
-            NOTHING if number == NOTHING else layout.programs.slot_of[number]
         )
 
 
@@ -483,7 +475,7 @@ cdef void put_index(Layout* layout, vector[char]* buffer, Header* header) noexce
     put_section(buffer, header, SLOTS, layout.slots.data(), layout.slots.size())
     put_section(
         buffer, header, DEFINITION_SLOTS,
-        layout.definition_slots.data(), layout.definition_slots.size(),
+        layout.programs.definition_slots.data(), layout.programs.definition_slots.size(),
     )
     put_section(buffer, header, ALWAYS, layout.always.data(), layout.always.size())
     put_section(buffer, header, PAIRS, layout.pairs.data(), layout.pairs.size())

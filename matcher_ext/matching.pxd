@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport Plan
+from matcher_ext.plan cimport AttributeIndex, Plan
 from matcher_ext.visit cimport Visit
 
 cdef enum Memo:
@@ -41,8 +41,18 @@ cdef cppclass Scratch:
     vector[uint32_t] matched    # entries
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil
+# Before match_visit: what a slot is to answer for this visit, instead of its program.
+cdef void preset_slot(const Plan* plan, Scratch* scratch, uint32_t slot, bint truth) noexcept nogil
+# After match_visit: leaves out the entries with a bit in `dead`.
+cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nogil
 # Matches scratch.visit; the true entries are left in scratch.matched, each once.
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil
+cdef uint32_t find_number(
+    const Plan* plan, const AttributeIndex* attribute, int64_t word
+) noexcept nogil
+cdef uint32_t find_text(
+    const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil

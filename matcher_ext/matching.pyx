@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport lower_bound
+from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport (
     FLOAT,
@@ -151,7 +152,7 @@ cdef inline const uint32_t* run_record(
 
 # 1. Fill.
 
-cdef inline uint32_t find_number(
+cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
 ) noexcept nogil:
     """The rank of the first key that is not below."""
@@ -540,6 +541,31 @@ cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept n
         )
 
 
+cdef void forget_asked(Scratch* scratch) noexcept nogil:
+    cdef size_t i
+    for i in range(scratch.asked.size()):
+        scratch.memos[scratch.asked[i]] = UNASKED
+    scratch.asked.clear()
+
+
+cdef void preset_slot(
+    const Plan* plan, Scratch* scratch, uint32_t slot, bint truth
+) noexcept nogil:
+    cdef uint32_t memo = plan.totals.leaves - plan.totals.filled + slot
+    scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
+    scratch.asked.push_back(memo)
+
+
+cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nogil:
+    cdef size_t kept = 0, i
+    cdef uint32_t entry
+    for i in range(scratch.matched.size()):
+        entry = scratch.matched[i]
+        scratch.matched[kept] = entry
+        kept += not (dead[0][entry >> 6] >> (entry & 63) & 1)
+    scratch.matched.resize(kept)
+
+
 cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     cdef const AttributeIndex* attribute
     cdef size_t i
@@ -553,9 +579,7 @@ cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     for r in range(<int>ROLES):
         clear_range(scratch, plan.totals.missing[r], plan.totals.missing_end[r])
     clear_range(scratch, plan.levels[0], plan.totals.bits)
-    for i in range(scratch.asked.size()):
-        scratch.memos[scratch.asked[i]] = UNASKED
-    scratch.asked.clear()
+    forget_asked(scratch)
     for i in range(scratch.turned.size()):
         scratch.turns[scratch.turned[i] >> 6] = 0
     scratch.turned.clear()
@@ -579,6 +603,7 @@ cdef void match_visit(
     cdef size_t i
     scratch.matched.clear()
     if not is_eligible(table, &scratch.visit):
+        forget_asked(scratch)
         return
     scratch.points.clear()
     scratch.partition = NOTHING

@@ -15,7 +15,9 @@ cdef struct Instruction:
 
 cdef cppclass Programs:
     """Slots that programs asked for, and the scratch of one program."""
-    vector[uint32_t] slot_of            # node -> slot
+    vector[uint32_t] slot_of            # node -> slot of a shared part
+    vector[uint32_t] definition_slots   # of each definition and of its negation; never shared with
+                                        #   a part of the same content: it may be replaced
     vector[uint32_t] slot_nodes         # slot -> node; after the slots that it asks
     vector[Instruction] instructions
     vector[uint32_t] labels
@@ -32,5 +34,6 @@ cdef void write_program(
 cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
 ) noexcept nogil
+cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil
 # Gives numbers to the slots that a node's program asks, innermost first.
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil

@@ -20,8 +20,19 @@ cdef enum:
     WHEN_FALSE
 
 
-cdef uint32_t slot_node(const Draft* draft, uint32_t number) noexcept nogil:
-    """The node behind a slot: a definition's root or its dual, or the node itself."""
+cdef bint asks_slot(const Draft* draft, uint32_t number) noexcept nogil:
+    return draft.nodes[number].kind == NORMAL_REFERENCE or draft.is_slot[number]
+
+
+cdef uint32_t* slot_of(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
+    cdef const PlanNode* node = &draft.nodes[number]
+    if node.kind == NORMAL_REFERENCE:
+        return &programs.definition_slots[2 * node.first + node.negated]
+    return &programs.slot_of[number]
+
+
+cdef uint32_t node_behind(const Draft* draft, uint32_t number) noexcept nogil:
+    """What a slot evaluates: a definition's root or its dual, or the node itself."""
     cdef const PlanNode* node = &draft.nodes[number]
     if node.kind != NORMAL_REFERENCE:
         return number
@@ -30,36 +41,31 @@ cdef uint32_t slot_node(const Draft* draft, uint32_t number) noexcept nogil:
     return draft.definitions[node.first].root
 
 
-cdef bint asks_slot(const Draft* draft, uint32_t number) noexcept nogil:
-    return draft.nodes[number].kind == NORMAL_REFERENCE or draft.is_slot[number]
-
-
-cdef uint32_t atom_of(const Draft* draft, const Programs* programs, uint32_t number) noexcept nogil:
+cdef uint32_t atom_of(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
     if asks_slot(draft, number):
-        return <uint32_t>draft.predicates.size() + programs.slot_of[slot_node(draft, number)]
+        return <uint32_t>draft.predicates.size() + slot_of(draft, programs, number)[0]
     return draft.leaf_of[draft.nodes[number].first]
 
 
-cdef void number_children(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil:
-    cdef uint32_t i
-    if draft.nodes[node].kind == NORMAL_AND or draft.nodes[node].kind == NORMAL_OR:
-        for i in range(draft.nodes[node].count):
-            number_slots(draft, programs, draft.edges[draft.nodes[node].first + i])
+cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil:
+    programs.slot_of.assign(draft.nodes.size(), NOTHING)
+    programs.definition_slots.assign(2 * draft.definitions.size(), NOTHING)
 
 
-cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil:
-    cdef uint32_t behind
-    if not asks_slot(draft, node):
-        number_children(draft, programs, node)
+cdef void number_slots(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
+    cdef uint32_t behind, i
+    cdef bint is_slot = asks_slot(draft, number)
+    if is_slot and slot_of(draft, programs, number)[0] != NOTHING:
         return
-    behind = slot_node(draft, node)
-    if programs.slot_of[behind] != NOTHING:
-        return
-    number_children(draft, programs, behind)
-    if draft.nodes[behind].kind == NORMAL_REFERENCE:
+    behind = node_behind(draft, number) if is_slot else number
+    if draft.nodes[behind].kind == NORMAL_AND or draft.nodes[behind].kind == NORMAL_OR:
+        for i in range(draft.nodes[behind].count):
+            number_slots(draft, programs, draft.edges[draft.nodes[behind].first + i])
+    elif draft.nodes[behind].kind == NORMAL_REFERENCE:
         number_slots(draft, programs, behind)
-    programs.slot_of[behind] = <uint32_t>programs.slot_nodes.size()
-    programs.slot_nodes.push_back(behind)
+    if is_slot:
+        slot_of(draft, programs, number)[0] = <uint32_t>programs.slot_nodes.size()
+        programs.slot_nodes.push_back(behind)
 
 
 cdef void add_test(

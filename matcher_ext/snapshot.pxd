@@ -1,8 +1,9 @@
 """A frozen index: immutable, so any number of threads and processes may match on it at once."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.graph cimport GraphScratch
 from matcher_ext.matching cimport Scratch
 from matcher_ext.plan cimport Plan
 
@@ -10,6 +11,18 @@ cdef class ScratchHolder:
     """One thread's memory at a time; taken from the snapshot's pool and given back."""
     cdef Scratch scratch
     cdef vector[int64_t] ids
+    cdef GraphScratch graph
+
+cdef class Overlay:
+    """What a LiveIndex lays over a snapshot: dead entries, and definitions that were replaced.
+
+    Immutable once it is in use; `definitions` is a snapshot with the new meanings.
+    """
+    cdef Snapshot definitions
+    cdef vector[uint64_t] dead
+    cdef readonly int64_t dead_count
+    cdef vector[uint32_t] replaced      # definitions of the snapshot below ..
+    cdef vector[uint32_t] meanings      # .. and their roots in `definitions`
 
 cdef class Snapshot:
     cdef Plan plan
@@ -21,7 +34,9 @@ cdef class Snapshot:
     cdef object id_order
 
     cdef ScratchHolder _take(self)
-    cdef ScratchHolder _match(self, visit)
+    cdef ScratchHolder _match(self, visit, Overlay overlay)
+    cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1
+    cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
     cdef object _copy_matched(self, ScratchHolder holder)
 
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

@@ -12,14 +12,29 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
 from matcher_ext.arrow cimport Batch, Stream, read_row
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.checking cimport check_plan
-from matcher_ext.matching cimport Scratch, copy_ids, match_visit, open_scratch
+from matcher_ext.graph cimport (
+    begin_graph_visit,
+    draw_node,
+    evaluate_node,
+    find_plan_definition,
+    find_reasons,
+)
+from matcher_ext.matching cimport (
+    Scratch,
+    copy_ids,
+    drop_dead,
+    match_visit,
+    open_scratch,
+    preset_slot,
+)
 from matcher_ext.plan cimport *
 from matcher_ext.visit cimport clear_visit, is_eligible, read_visit
 
-from matcher_ext.refusals import SnapshotError
+from matcher_ext.refusals import SnapshotError, UnknownIdError
 
 
 cdef class Snapshot:
@@ -85,9 +100,9 @@ cdef class Snapshot:
         """The catalogue that the index was made with: (name, type, domain, required, retired)."""
         return self.catalog.rows
 
-    def match(self, visit):
+    def match(self, visit, Overlay overlay=None):
         """The ids whose expressions are true of the visit, ascending."""
-        cdef ScratchHolder holder = self._match(visit)
+        cdef ScratchHolder holder = self._match(visit, overlay)
         cdef size_t i
         with nogil:
             holder.ids.resize(holder.scratch.matched.size())
@@ -97,16 +112,16 @@ cdef class Snapshot:
         self.pool.append(holder)
         return matched
 
-    def match_ids(self, visit):
+    def match_ids(self, visit, Overlay overlay=None):
         """The same ids as a numpy array, in no promised order."""
-        cdef ScratchHolder holder = self._match(visit)
+        cdef ScratchHolder holder = self._match(visit, overlay)
         matched = self._copy_matched(holder)
         self.pool.append(holder)
         return matched
 
-    def match_with_warnings(self, visit):
+    def match_with_warnings(self, visit, Overlay overlay=None):
         """(ids as an ascending numpy array, names of attributes with a value of a wrong type)."""
-        cdef ScratchHolder holder = self._match(visit)
+        cdef ScratchHolder holder = self._match(visit, overlay)
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
         matched.sort()
@@ -119,6 +134,62 @@ cdef class Snapshot:
     def unknown_attributes(self, visit):
         """Names in the visit that the catalogue does not have; matching ignores them."""
         return tuple(name for name in visit if name not in self.catalog.numbers)
+
+    def entry_of(self, entry_id):
+        """The number of an entry inside this snapshot."""
+        place = int(numpy.searchsorted(self.ids, entry_id))
+        if place == len(self) or self.ids[place] != entry_id:
+            raise UnknownIdError(f"id {entry_id} is not in the index")
+        return int(self.id_order[place])
+
+    def __contains__(self, entry_id):
+        place = int(numpy.searchsorted(self.ids, entry_id))
+        return place < len(self) and bool(self.ids[place] == entry_id)
+
+    def definition_names(self):
+        """The names of all definitions."""
+        cdef uint32_t i
+        names = []
+        for i in range(<uint32_t>section_count(&self.plan, DEFINITIONS)):
+            span = self.plan.definitions[i].name
+            names.append(self.plan.names[span.offset:span.offset + span.length].decode())
+        return names
+
+    def why_not(self, visit, ids):
+        """For each id, the conditions that keep its expression from being true of the visit.
+
+        A list of (definition or None, condition, False or None for undefined); empty: it matches.
+        An alternative counts as failed with all of its conditions. A required attribute that the
+        visit lacks fails everything.
+        """
+        cdef ScratchHolder holder = self._take()
+        read_visit(self.catalog, visit, &holder.scratch.visit)
+        reasons = {}
+        missing = []
+        if not is_eligible(&self.catalog.table, &holder.scratch.visit):
+            missing = self._missing(holder)
+        begin_graph_visit(&self.plan, &holder.graph)
+        for entry_id in ids:
+            found = {}
+            find_reasons(
+                &self.plan, self.catalog, &holder.scratch.visit, &holder.graph,
+                self._node_of(entry_id), None, found,
+            )
+            reasons[entry_id] = missing + [line for line in found.values() if line is not None]
+        self.pool.append(holder)
+        return reasons
+
+    def _missing(self, ScratchHolder holder):
+        cdef uint32_t attribute
+        return [
+            (None, f"{self.catalog.names[attribute]} is present", False)
+            for attribute in self.catalog.table.required
+            if not holder.scratch.visit.values[attribute].known
+        ]
+
+    def to_graphviz(self, entry_id):
+        """An entry's expression as the index holds it, in Graphviz's language."""
+        return draw_node(&self.plan, self.catalog, self._node_of(entry_id), f"id {entry_id}")
 
     def match_batch(self, record_batch):
         """(offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
@@ -237,13 +308,48 @@ cdef class Snapshot:
         clear_visit(&self.catalog.table, &holder.scratch.visit)
         return holder
 
-    cdef ScratchHolder _match(self, visit):
+    cdef ScratchHolder _match(self, visit, Overlay overlay):
         cdef ScratchHolder holder = self._take()
-        clear_visit(&self.catalog.table, &holder.scratch.visit)
         read_visit(self.catalog, visit, &holder.scratch.visit)
+        if overlay is not None:
+            self._preset(holder, overlay)
         with nogil:
             match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+            if overlay is not None and overlay.dead_count:
+                drop_dead(&holder.scratch, &overlay.dead)
         return holder
+
+    cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1:
+        """Replaced definitions answer from their new meaning, evaluated once per visit."""
+        cdef uint32_t slot
+        cdef size_t i
+        cdef Truth truth
+        cdef int negated
+        if overlay.replaced.empty():
+            return 0
+        begin_graph_visit(&overlay.definitions.plan, &holder.graph)
+        for i in range(overlay.replaced.size()):
+            truth = evaluate_node(
+                &overlay.definitions.plan, &self.catalog.table, &holder.scratch.visit,
+                &holder.graph, overlay.meanings[i],
+            )
+            for negated in range(2):
+                slot = self.plan.definition_slots[2 * overlay.replaced[i] + negated]
+                if slot != NOTHING:
+                    preset_slot(
+                        &self.plan, &holder.scratch, slot,
+                        truth == (FALSE if negated else TRUE),
+                    )
+        return 0
+
+    cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF:
+        """The root of an entry's expression; entries of one expression are neighbours."""
+        cdef uint32_t entry = self.entry_of(entry_id)
+        cdef uint32_t i
+        for i in range(<uint32_t>section_count(&self.plan, EXPRESSIONS)):
+            if entry - self.plan.expressions[i].first < self.plan.expressions[i].count:
+                return self.plan.expressions[i].node
+        raise AssertionError("an entry without an expression")
 
     cdef object _copy_matched(self, ScratchHolder holder):
         matched = numpy.empty(holder.scratch.matched.size(), dtype=numpy.int64)
@@ -251,6 +357,23 @@ cdef class Snapshot:
         if target.shape[0]:
             copy_ids(&self.plan, &holder.scratch, &target[0])
         return matched
+
+
+cdef class Overlay:
+    def __init__(self, Snapshot below, dead, Snapshot definitions, names):
+        """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces."""
+        cdef uint32_t entry
+        self.definitions = definitions
+        self.dead.assign(len(below) // 64 + 1, 0)
+        self.dead_count = len(dead)
+        for entry_id in dead:
+            entry = below.entry_of(entry_id)
+            self.dead[entry >> 6] |= <uint64_t>1 << (entry & 63)
+        for name in names:
+            encoded = name.encode()
+            self.replaced.push_back(find_plan_definition(&below.plan, encoded))
+            entry = find_plan_definition(&definitions.plan, encoded)
+            self.meanings.push_back(definitions.plan.definitions[entry].root)
 
 
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):

@@ -56,6 +56,8 @@ cdef uint32_t find_unknown_name(
 ) noexcept nogil
 # Call once per form, before its first `intern`.
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
+# The node of this content, or NOTHING.
+cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
 # The node of this content, made if there is none; the caller owns one use of it. Every name
 # below must have a definition.
 cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil

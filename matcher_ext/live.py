@@ -1,0 +1,159 @@
+"""A snapshot that goes on changing: what changed since lies beside it, behind the same face.
+
+    match = (snapshot - dead ids, replaced definitions laid over it) + a small dynamic index
+
+A changed entry dies in the snapshot and is inserted into the small index. A changed definition is
+answered through its slot, whatever the number of entries behind it. Readers take one reference to
+an immutable state; writers make the next state under a lock and swap that reference.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from matcher_ext.atree import ATree
+from matcher_ext.refusals import DuplicateIdError, UnknownIdError
+from matcher_ext.snapshot import Overlay, Snapshot
+
+REFERENCE = re.compile(r"@([A-Za-z_][\w.]*)")
+
+
+class HasText(Protocol):
+    """An expression of the language."""
+
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a reader sees. `overlay` is None while nothing of the snapshot changed."""
+
+    snapshot: Snapshot
+    beside: Snapshot
+    overlay: Overlay | None
+    size: int
+
+
+class LiveIndex:
+    """Safe for any number of readers and writers at once: swap of one reference."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._lock = threading.Lock()
+        self._begin(snapshot)
+
+    def _begin(self, snapshot: Snapshot) -> None:
+        self._dynamic = ATree(snapshot.catalog)
+        self._dead: set[int] = set()
+        self._replaced: set[str] = set()
+        self._names = frozenset(snapshot.definition_names())
+        self._state = State(snapshot, self._dynamic.freeze(), None, len(snapshot))
+
+    def __len__(self) -> int:
+        return self._state.size
+
+    def __contains__(self, entry_id: int) -> bool:
+        with self._lock:
+            return self._holds(entry_id)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot below, without what changed since."""
+        return self._state.snapshot
+
+    def insert(self, entry_id: int, expression: str | HasText) -> None:
+        """Adds one entry. The id must be new, or deleted before."""
+        text = expression if isinstance(expression, str) else expression.text
+        with self._lock:
+            if self._holds(entry_id):
+                raise DuplicateIdError(f"id {entry_id} is already in the index")
+            self._need_definitions(text)
+            self._dynamic.insert(entry_id, text)
+            self._publish()
+
+    def delete(self, entry_id: int) -> None:
+        """Removes one entry. The id must be present."""
+        with self._lock:
+            if entry_id in self._dynamic:
+                self._dynamic.delete(entry_id)
+            elif self._holds(entry_id):
+                self._dead.add(entry_id)
+            else:
+                raise UnknownIdError(f"id {entry_id} is not in the index")
+            self._publish()
+
+    def define(self, name: str, expression: str | HasText) -> None:
+        """Gives `@name` its meaning, or a new one, for the snapshot's entries as well."""
+        text = expression if isinstance(expression, str) else expression.text
+        with self._lock:
+            self._need_definitions(text)
+            if name in self._names:
+                self._dynamic.copy_definition(self._state.snapshot, name)
+            self._dynamic.define(name, text)
+            if name in self._names:
+                self._replaced.add(name)
+            self._publish()
+
+    def swap(self, snapshot: Snapshot) -> None:
+        """Goes on from another snapshot, which holds all the changes so far."""
+        with self._lock:
+            self._begin(snapshot)
+
+    def match(self, visit: Mapping[str, Any]) -> list[int]:
+        """The ids whose expressions are true of the visit, ascending."""
+        matched: list[int] = numpy.sort(self.match_ids(visit)).tolist()
+        return matched
+
+    def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
+        """The same ids as a numpy array, in no promised order."""
+        state = self._state
+        ids = state.snapshot.match_ids(visit, state.overlay)
+        if len(state.beside) == 0:
+            return ids
+        return numpy.concatenate([ids, state.beside.match_ids(visit)])
+
+    def match_with_warnings(
+        self, visit: Mapping[str, Any]
+    ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
+        """See Snapshot.match_with_warnings."""
+        state = self._state
+        ids, malformed = state.snapshot.match_with_warnings(visit, state.overlay)
+        if len(state.beside):
+            ids = numpy.sort(numpy.concatenate([ids, state.beside.match_ids(visit)]))
+        return ids, malformed
+
+    def stats(self) -> dict[str, int]:
+        """Sizes of what lies beside the snapshot."""
+        with self._lock:
+            return {
+                "entries": self._state.size,
+                "snapshot": len(self._state.snapshot),
+                "beside": len(self._state.beside),
+                "dead": len(self._dead),
+                "replaced definitions": len(self._replaced),
+            }
+
+    def _holds(self, entry_id: int) -> bool:
+        return entry_id in self._dynamic or (
+            entry_id in self._state.snapshot and entry_id not in self._dead
+        )
+
+    def _need_definitions(self, text: str) -> None:
+        """The small index needs its own copy of what a text refers to."""
+        for name in set(REFERENCE.findall(text)) & self._names:
+            self._dynamic.copy_definition(self._state.snapshot, name)
+
+    def _publish(self) -> None:
+        beside = self._dynamic.freeze()
+        overlay = None
+        if self._dead or self._replaced:
+            overlay = Overlay(self._state.snapshot, self._dead, beside, self._replaced)
+        size = len(self._state.snapshot) - len(self._dead) + len(beside)
+        self._state = replace(self._state, beside=beside, overlay=overlay, size=size)

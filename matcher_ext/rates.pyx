@@ -1,0 +1,50 @@
+"""Counts the truths of predicates; only those of attributes that a visit carries are tested."""
+from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport NORMAL_PREDICATE, PRESENT, TRUE, Predicate
+from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.store cimport NodeStore, view_store
+from matcher_ext.visit cimport Visit, test_predicate
+
+
+cdef void group_predicates(
+    const NodeStore* store, const CatalogTable* table, vector[vector[uint32_t]]* groups
+) noexcept nogil:
+    cdef const Predicate* predicate
+    cdef size_t i
+    groups.resize(table.attributes.size() + 1)
+    for i in range(store.nodes.size()):
+        if store.nodes[i].uses and store.nodes[i].kind == NORMAL_PREDICATE:
+            predicate = &store.predicates[store.nodes[i].first]
+            if predicate.test == PRESENT:
+                groups[0].back().push_back(store.nodes[i].first)
+            else:
+                groups[0][predicate.attribute].push_back(store.nodes[i].first)
+
+
+cdef void count_group(
+    const NodeStore* store,
+    const CatalogTable* table,
+    const vector[uint32_t]* group,
+    const Visit* visit,
+    vector[uint32_t]* counts,
+) noexcept nogil:
+    cdef size_t i
+    for i in range(group.size()):
+        counts[0][group[0][i]] += TRUE == test_predicate(
+            view_store(store), &store.predicates[group[0][i]], table, visit
+        )
+
+
+cdef void count_truths(
+    const NodeStore* store,
+    const CatalogTable* table,
+    const vector[vector[uint32_t]]* groups,
+    const Visit* visit,
+    vector[uint32_t]* counts,
+) noexcept nogil:
+    cdef size_t i
+    for i in range(visit.carried.size()):
+        count_group(store, table, &groups[0][visit.carried[i]], visit, counts)
+    count_group(store, table, &groups[0].back(), visit, counts)

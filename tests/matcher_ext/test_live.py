@@ -1,0 +1,103 @@
+"""A snapshot with changes beside it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from matcher_ext import (
+    ATree,
+    DuplicateIdError,
+    LiveIndex,
+    Snapshot,
+    UnknownDefinitionError,
+    UnknownIdError,
+)
+from tests.matcher_ext.expressions import CATALOG
+
+
+def freeze(entries: dict[int, str], **definitions: str) -> Snapshot:
+    index = ATree(CATALOG)
+    for name, text in definitions.items():
+        index.define(name, text)
+    index.insert_many(entries, entries.values())
+    return index.freeze()
+
+
+def test_a_changed_entry_dies_in_the_snapshot() -> None:
+    live = LiveIndex(freeze({1: "age = 1", 2: "age = 1"}))
+    live.delete(1)
+    live.insert(1, "age = 2")
+    assert live.match({"age": 1}) == [2]
+    assert live.match({"age": 2}) == [1]
+    assert live.stats() == {
+        "entries": 2,
+        "snapshot": 2,
+        "beside": 1,
+        "dead": 1,
+        "replaced definitions": 0,
+    }
+
+
+def test_a_replaced_definition_holds_for_old_and_new_entries_both_ways() -> None:
+    live = LiveIndex(freeze({1: "@edge", 2: "not @edge", 3: "age = 1"}, edge="age = 1"))
+    live.insert(4, "@edge and mobile")
+    live.define("edge", "age = 2")
+    assert live.match({"age": 2, "mobile": True}) == [1, 4]
+    assert live.match({"age": 1}) == [2, 3]
+    assert live.match({}) == []
+
+
+def test_a_replaced_definition_reaches_through_others() -> None:
+    live = LiveIndex(freeze({1: "@outer"}, inner="age = 1", outer="@inner or mobile"))
+    live.define("inner", "age = 7")
+    assert live.match({"age": 7}) == [1]
+    assert live.match({"age": 1}) == []
+
+
+def test_an_entry_with_the_same_text_as_a_replaced_definition_keeps_its_meaning() -> None:
+    text = " or ".join(f"age = {i} and country = 'US'" for i in range(40))
+    snapshot = freeze({1: f"mobile and ({text})", 2: f"mobile and @edge and ({text})"}, edge=text)
+    live = LiveIndex(snapshot)
+    live.define("edge", "false")
+    assert live.match({"age": 7, "country": "US", "mobile": True}) == [1]
+
+
+def test_ids_are_refused_as_in_any_index() -> None:
+    live = LiveIndex(freeze({1: "true"}))
+    with pytest.raises(DuplicateIdError):
+        live.insert(1, "true")
+    with pytest.raises(UnknownIdError):
+        live.delete(2)
+    with pytest.raises(UnknownDefinitionError):
+        live.insert(2, "@nothing")
+    live.delete(1)
+    with pytest.raises(UnknownIdError):
+        live.delete(1)
+    assert len(live) == 0
+    assert 1 not in live
+
+
+def test_readers_see_one_state_or_the_next_while_writers_change_it() -> None:
+    live = LiveIndex(freeze({1: "age = 1"}))
+    odd: list[list[int]] = []
+    finished = threading.Event()
+
+    def read() -> None:
+        while not finished.is_set():
+            found = live.match({"age": 1})
+            if found not in ([1], [1, 2]):
+                odd.append(found)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(100):
+        live.insert(2, "age = 1")
+        live.delete(2)
+        live.swap(freeze({1: "age = 1"}))
+    finished.set()
+    for thread in threads:
+        thread.join()
+    assert odd == []

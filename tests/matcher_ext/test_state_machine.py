@@ -1,0 +1,160 @@
+"""Every operation of the face in any order, judged by the plain evaluator after each."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from matcher_ext import (
+    ATree,
+    DefinitionCycleError,
+    DuplicateIdError,
+    LiveIndex,
+    Snapshot,
+    UnknownIdError,
+)
+from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
+
+NAMES = ("first", "second")
+IDS = st.sampled_from((-(2**63), -1, 0, 1, 2, 3, 5, 8, 2**63 - 1))
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """One dynamic index, the last snapshot of it, and a live index over some snapshot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.index = ATree(CATALOG)
+        self.entries: dict[int, str] = {}
+        self.definitions: dict[str, str] = {}
+        self.live: LiveIndex | None = None
+        self.live_entries: dict[int, str] = {}
+        self.live_definitions: dict[str, str] = {}
+        self.seen: list[dict[str, Any]] = [{}]
+
+    @initialize(seen=st.lists(visits(), min_size=1, max_size=3), first=texts(), second=texts())
+    def begin(self, seen: list[dict[str, Any]], first: str, second: str) -> None:
+        self.seen += seen
+        for name, text in (("first", first), ("second", second)):
+            self.index.define(name, text)
+            self.definitions[name] = text
+
+    @rule(entry=IDS, text=texts(NAMES))
+    def insert(self, entry: int, text: str) -> None:
+        if entry in self.entries:
+            with pytest.raises(DuplicateIdError):
+                self.index.insert(entry, text)
+        else:
+            self.index.insert(entry, text)
+            self.entries[entry] = text
+
+    @rule(entry=IDS)
+    def delete(self, entry: int) -> None:
+        if entry in self.entries:
+            self.index.delete(entry)
+            del self.entries[entry]
+        else:
+            with pytest.raises(UnknownIdError):
+                self.index.delete(entry)
+
+    @rule(name=st.sampled_from(NAMES), text=texts(NAMES))
+    def define(self, name: str, text: str) -> None:
+        if is_cyclic(name, text, self.definitions):
+            with pytest.raises(DefinitionCycleError):
+                self.index.define(name, text)
+        else:
+            self.index.define(name, text)
+            self.definitions[name] = text
+
+    @rule(visit=visits())
+    def see(self, visit: dict[str, Any]) -> None:
+        self.seen = [*self.seen[-3:], visit]
+
+    @rule(sample=st.lists(visits(), max_size=5))
+    def learn(self, sample: list[dict[str, Any]]) -> None:
+        self.index.learn_truth_rates(sample)
+
+    @rule()
+    def save_and_go_live(self) -> None:
+        path = Path(self.folder.name) / "index.atree"
+        self.index.freeze().save(path)
+        snapshot = Snapshot.open(path)
+        if self.live is None:
+            self.live = LiveIndex(snapshot)
+        else:
+            self.live.swap(snapshot)
+        self.live_entries = dict(self.entries)
+        self.live_definitions = dict(self.definitions)
+
+    @precondition(lambda self: self.live is not None)
+    @rule(entry=IDS, text=texts(NAMES))
+    def change_live(self, entry: int, text: str) -> None:
+        assert self.live is not None
+        if entry in self.live_entries:
+            self.live.delete(entry)
+            del self.live_entries[entry]
+        else:
+            with pytest.raises(UnknownIdError):
+                self.live.delete(entry)
+            self.live.insert(entry, text)
+            self.live_entries[entry] = text
+
+    @precondition(lambda self: self.live is not None)
+    @rule(name=st.sampled_from(NAMES), text=texts(NAMES))
+    def redefine_live(self, name: str, text: str) -> None:
+        assert self.live is not None
+        if not is_cyclic(name, text, self.live_definitions):
+            self.live.define(name, text)
+            self.live_definitions[name] = text
+
+    @invariant()
+    def matches_like_the_evaluator(self) -> None:
+        assert len(self.index) == len(self.entries)
+        for visit in self.seen:
+            expected = judge(self.entries, self.definitions, visit)
+            assert self.index.match(visit) == expected
+            reasons = self.index.why_not(visit, self.entries)
+            assert sorted(entry for entry, why in reasons.items() if not why) == expected
+
+    @invariant()
+    def live_matches_like_the_evaluator(self) -> None:
+        if self.live is not None:
+            assert len(self.live) == len(self.live_entries)
+            for visit in self.seen:
+                expected = judge(self.live_entries, self.live_definitions, visit)
+                assert self.live.match(visit) == expected
+
+    def teardown(self) -> None:
+        for entry in self.entries:
+            self.index.delete(entry)
+        for name in NAMES:
+            if name in self.definitions:
+                self.index.define(name, "true")
+        assert self.index.stats()["nodes"] <= 1
+        self.folder.cleanup()
+
+
+def is_cyclic(name: str, text: str, definitions: dict[str, str]) -> bool:
+    reached = {other for other in NAMES if f"@{other}" in text}
+    for _ in NAMES:
+        reached |= {
+            other for other in NAMES for near in reached if f"@{other}" in definitions[near]
+        }
+    return name in reached
+
+
+TestIndexMachine = IndexMachine.TestCase
+TestIndexMachine.settings = settings(deadline=None, max_examples=40, stateful_step_count=25)
