@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from itertools import chain
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from exchange.accounts.models import User
@@ -113,41 +114,42 @@ def test_the_finder_finds_inline_script_and_style() -> None:
     assert find_inline('<script src="/a.js"></script><p class="x">text</p>') == []
 
 
-@pytest.mark.parametrize("address", READABLE)
-def test_everyone_reads_every_page(
-    address: str, person: User, places: dict[str, int], log_in: LogIn
-) -> None:
-    answer = log_in(person).get(address.format(**places))
-    assert answer.status_code == 200
-    html = answer.content.decode()
-    assert find_inline(html) == []
-    assert "script-src 'self'" in answer["Content-Security-Policy"]
-    assert person.get_role_display() in html
+def test_everyone_reads_every_page(person: User, places: dict[str, int], log_in: LogIn) -> None:
+    client = log_in(person)
+    for address in READABLE:
+        answer = client.get(address.format(**places))
+        html = answer.content.decode()
+        assert answer.status_code == 200, address
+        assert find_inline(html) == [], address
+        assert "script-src 'self'" in answer["Content-Security-Policy"], address
+        assert person.get_role_display() in html, address
 
 
-@pytest.mark.parametrize("kind", FORMS)
 def test_only_editors_get_forms_and_the_buttons_to_them(
-    kind: str, person: User, places: dict[str, int], log_in: LogIn
+    person: User, places: dict[str, int], log_in: LogIn
 ) -> None:
     client = log_in(person)
-    is_editor = person.username in EDITORS[kind]
-    for address in (each.format(**places) for each in FORMS[kind]):
-        answer = client.get(address)
-        assert answer.status_code == (200 if is_editor else 403)
-        assert find_inline(answer.content.decode()) == []
-        page_before = address.removesuffix("new/").removesuffix("edit/")
-        assert (f'href="{address}"' in client.get(page_before).content.decode()) == is_editor
+    for kind, addresses in FORMS.items():
+        is_editor = person.username in EDITORS[kind]
+        for address in (each.format(**places) for each in addresses):
+            answer = client.get(address)
+            assert answer.status_code == (200 if is_editor else 403), address
+            assert find_inline(answer.content.decode()) == [], address
+            page_before = address.removesuffix("new/").removesuffix("edit/")
+            has_button = f'href="{address}"' in client.get(page_before).content.decode()
+            assert has_button == is_editor, address
 
 
-@pytest.mark.parametrize("kind", FORMS)
 def test_what_someone_may_not_edit_cannot_be_posted(
-    kind: str, person: User, places: dict[str, int], log_in: LogIn
+    person: User, places: dict[str, int], log_in: LogIn
 ) -> None:
-    if person.username in EDITORS[kind]:
-        return
-    for address in FORMS[kind]:
-        answer = log_in(person).post(address.format(**places), {"name": "Sneaked in"})
-        assert answer.status_code == 403
+    client = log_in(person)
+    for kind, addresses in FORMS.items():
+        if person.username in EDITORS[kind]:
+            continue
+        for address in addresses:
+            answer = client.post(address.format(**places), {"name": "Sneaked in"})
+            assert answer.status_code == 403, address
     assert not Party.objects.filter(name="Sneaked in").exists()
     assert not Campaign.objects.filter(name="Sneaked in").exists()
 
@@ -169,13 +171,11 @@ def test_only_builders_build(person: User, places: dict[str, int], log_in: LogIn
     assert SnapshotBuild.objects.filter(status="queued").exists() == is_builder
 
 
-@pytest.mark.parametrize("address", [*READABLE, *chain.from_iterable(FORMS.values())])
-def test_strangers_are_led_to_the_login(
-    address: str, places: dict[str, int], client: Client
-) -> None:
-    answer = client.get(address.format(**places))
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/login/?next=")
+def test_strangers_are_led_to_the_login(places: dict[str, int], client: Client) -> None:
+    for address in [*READABLE, *chain.from_iterable(FORMS.values())]:
+        answer = client.get(address.format(**places))
+        assert answer.status_code == 302, address
+        assert answer["Location"].startswith("/login/?next="), address
 
 
 def test_marks_where_one_is(dave: User, log_in: LogIn) -> None:
@@ -189,6 +189,12 @@ def test_an_address_that_does_not_exist_has_our_look(dave: User, log_in: LogIn) 
     assert answer.status_code == 404
     assert "There is nothing at this address" in answer.content.decode()
     assert find_inline(answer.content.decode()) == []
+
+
+def test_our_own_failure_has_our_look_without_a_request() -> None:
+    html = render_to_string("500.html")
+    assert "Something broke on our side" in html
+    assert find_inline(html) == []
 
 
 def test_a_refusal_says_why(dave: User, log_in: LogIn) -> None:

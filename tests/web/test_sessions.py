@@ -59,3 +59,9 @@ def test_logging_out_leads_back_to_the_login(demo_person: User, client: Client) 
     client.force_login(demo_person)
     assert client.post("/logout/").url == "/login/"  # type: ignore[attr-defined]
     assert client.get("/").status_code == 302
+
+
+def test_a_part_of_a_page_is_told_that_the_session_has_ended(client: Client) -> None:
+    answer = client.get("/snapshots/progress/", headers={"HX-Request": "true"}, follow=True)
+    assert answer.status_code == 401
+    assert answer.content == b""

@@ -1,6 +1,7 @@
 // The expression editor: checked by the server while one types, every problem shown at its place.
 import { colour } from "./colours.js";
 import { MarkedText, rangeOf } from "./marked_text.js";
+import { currentToken } from "./tokens.js";
 
 const PAUSE_MS = 300;
 
@@ -33,7 +34,6 @@ class ExpressionEditor {
     this.verdict = root.querySelector(".verdict");
     this.list = root.querySelector(".problems");
     this.canonical = root.querySelector(".canonical");
-    this.token = root.closest("form").elements.csrfmiddlewaretoken.value;
     this.serial = 0;
     this.takeServerProblems();
     this.marked.textarea.addEventListener("input", () => this.checkSoon());
@@ -77,7 +77,7 @@ class ExpressionEditor {
     try {
       const response = await fetch(this.root.dataset.checkUrl, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": this.token },
+        headers: { "Content-Type": "application/json", "X-CSRFToken": currentToken() },
         body: JSON.stringify({ text }),
       });
       return response.ok ? await response.json() : null;

@@ -1,6 +1,8 @@
 // What every page does: the menu, the guard of unsaved work, colours, and words for lost requests.
 import { colour } from "./colours.js";
+import { startDrafts } from "./drafts.js";
 import { startExpressionEditors } from "./expression_editor.js";
+import { startTokens } from "./tokens.js";
 import { startVisitEditors } from "./visit_editor.js";
 
 function startMenu() {
@@ -28,15 +30,22 @@ function startGuard() {
   }
 }
 
-function say(text) {
+function say(...words) {
   const place = document.getElementById("messages");
-  if (!place) return;
   place.querySelector("[data-lost]")?.remove();
   const message = document.createElement("p");
-  message.className = "message error";
+  message.className = "message warning";
   message.dataset.lost = "";
-  message.textContent = text;
+  message.append(...words);
   place.append(message);
+}
+
+function loginLink() {
+  const link = document.createElement("a");
+  link.href = "/login/";
+  link.target = "_blank";
+  link.textContent = "Log in again in a new tab";
+  return link;
 }
 
 function startWordsForLostRequests() {
@@ -45,11 +54,9 @@ function startWordsForLostRequests() {
   });
   document.body.addEventListener("htmx:responseError", (event) => {
     const status = event.detail.xhr.status;
-    say(
-      status === 403
-        ? "You may not do this, or your session has ended. Reload the page to log in again."
-        : `The server could not answer this (error ${status}). What you typed is kept.`,
-    );
+    if (status === 401) say("Your session has ended. ", loginLink(), ", then go on here.");
+    else if (status === 403) say("You may not do this.");
+    else say(`The server could not answer this (error ${status}). What you typed is kept.`);
   });
   document.body.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful) document.querySelector("[data-lost]")?.remove();
@@ -65,6 +72,8 @@ function colourExpressions(root) {
 }
 
 startMenu();
+startTokens();
+startDrafts(say);
 startGuard();
 startWordsForLostRequests();
 colourExpressions(document);
