@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
+from django.test import Client
 from playwright.sync_api import ConsoleMessage, Page
 
+from exchange.accounts.models import User
 from tests.conftest import TreelineServer
+from tests.people import alice, bob, carol, dave, erin, operator
+
+__all__ = ["alice", "bob", "carol", "dave", "erin", "operator"]
 
 # A form that comes back with errors is answered with 422, which the browser's console notes.
 EXPECTED = ("status of 422",)
@@ -39,18 +45,27 @@ class Visitor:
         self.page.click(f"[data-login={name}]")
         self.page.wait_for_url(f"{self.url}/")
 
+    def enter(self, person: User) -> None:
+        """Logged in already; for tests that are about something else."""
+        client = Client()
+        client.force_login(person)
+        cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+        self.page.context.add_cookies(
+            [{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": self.url}]
+        )
+
     def log_out(self) -> None:
         self.page.click("text=Log out")
         self.page.wait_for_url(f"{self.url}/login/")
 
 
 @pytest.fixture
-def demo(transactional_db: None) -> None:
-    call_command("load_demo", campaigns=40, visits=300, days=2, verbosity=0)
-
-
-@pytest.fixture
-def visitor(demo: None, treeline_server: TreelineServer, chromium_page: Page) -> Iterator[Visitor]:
+def visitor(treeline_server: TreelineServer, chromium_page: Page) -> Iterator[Visitor]:
     visitor = Visitor(chromium_page, treeline_server.url)
     yield visitor
     assert visitor.complaints == []
+
+
+@pytest.fixture
+def demo(transactional_db: None) -> None:
+    call_command("load_demo", campaigns=40, visits=300, days=2, verbosity=0)

@@ -30,6 +30,7 @@ NOTE_BAR = """() => {
 }"""
 
 
+@pytest.mark.usefixtures("demo")
 def test_from_an_edge_and_a_campaign_to_its_eligible_visits(
     visitor: Visitor, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
