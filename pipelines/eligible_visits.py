@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from functools import reduce
@@ -28,6 +29,8 @@ from pipelines.session import JavaMissingError, is_local, start_session
 from pipelines.visit_log import ADDED, DAY, NEEDED, SOURCE_FILE, SOURCE_ROW, column, read_day
 
 EXIT_UNABLE, EXIT_ORPHANED = 2, 3
+# Much of a day is planning, and its last steps are single tasks: a second day fills the gaps.
+DAYS_AT_ONCE = 2
 COUNTED, MALFORMED, DUPLICATE = "counted", "malformed", "duplicate"
 
 
@@ -62,7 +65,7 @@ class DayDone:
     duplicates: int = 0
     late: int = 0
     wrong_values: int = 0
-    campaigns: int = 0
+    bookings: int = 0
     eligible_visits: int = 0
     seconds: float = 0.0
 
@@ -125,8 +128,8 @@ def end_with_stdin() -> None:
 def run_days(spark: SparkSession, job: Job) -> Iterator[DayDone]:
     index = load_index(spark, job)
     store = DayStore(spark, job.out)
-    for day in job.days():
-        yield run_day(spark, job, index, store, day)
+    with ThreadPoolExecutor(DAYS_AT_ONCE) as pool:
+        yield from pool.map(lambda day: run_day(spark, job, index, store, day), job.days())
 
 
 def load_index(spark: SparkSession, job: Job) -> Index:
@@ -232,7 +235,7 @@ def count_publishers(matches: DataFrame) -> DataFrame:
     """Per publisher, to check the day by; the row without a publisher has the wrong values."""
     return matches.groupBy("publisher").agg(
         sf.sum("eligible_visits").alias("eligible_visits"),
-        sf.count_distinct("campaign_id").alias("campaigns"),
+        sf.count_distinct("campaign_id").alias("bookings"),
         sf.sum("wrong_values").alias("wrong_values"),
     )
 
@@ -241,9 +244,9 @@ def sum_up(day: date, snapshot_id: str, daily: list[Row], found: list[Row]) -> D
     """The day's line of progress; refuses a day whose tables contradict each other."""
     visits = {row.publisher: row.visits for row in daily}
     for row in found:
-        if row.eligible_visits > row.campaigns * visits.get(row.publisher, 0):
+        if row.eligible_visits > row.bookings * visits.get(row.publisher, 0):
             raise CountsDisagreeError(
-                f"{day}: {row.eligible_visits} eligible visits of {row.campaigns} campaigns at "
+                f"{day}: {row.eligible_visits} eligible visits of {row.bookings} bookings at "
                 f"{row.publisher}, which had {visits.get(row.publisher, 0)} visits"
             )
     return DayDone(
@@ -255,7 +258,7 @@ def sum_up(day: date, snapshot_id: str, daily: list[Row], found: list[Row]) -> D
         duplicates=sum(row.duplicates for row in daily),
         late=sum(row.late for row in daily),
         wrong_values=sum(row.wrong_values for row in found),
-        campaigns=sum(row.campaigns for row in found),
+        bookings=sum(row.bookings for row in found),
         eligible_visits=sum(row.eligible_visits for row in found),
     )
 

@@ -58,7 +58,7 @@ def test_counts_visits_per_campaign_and_publisher(spark: SparkSession, history: 
         (10, "evening-gazette"): 1,
         (11, "daily-herald"): 3,
     }
-    assert (done.visits, done.campaigns, done.eligible_visits) == (4, 3, 6)
+    assert (done.visits, done.bookings, done.eligible_visits) == (4, 3, 6)
     visits = {row["publisher"]: row["visits"] for row in history.table("daily_visits")}
     assert visits == {"daily-herald": 3, "evening-gazette": 1}
 
