@@ -3,9 +3,6 @@ from typing import Any
 
 from matcher_ext.catalog import CompiledCatalog
 
-KEYWORDS: frozenset[str]
-OPERATORS: tuple[str, ...]
-
 def check_text(catalog: CompiledCatalog, text: str, *, composed: bool = False) -> None: ...
 def read_tree(
     catalog: CompiledCatalog,

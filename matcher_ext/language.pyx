@@ -9,29 +9,13 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport *
 from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.lexer import KEYWORDS as _KEYWORDS
 from matcher_ext.normal cimport normalise, normalise_texts
 from matcher_ext.parser cimport parse_text
 from matcher_ext.problems cimport NOT_UNICODE, UNKNOWN_LIST
 from matcher_ext.visit cimport Visit, is_eligible, read_visit, test_predicate
 
 from matcher_ext.errors import ExpressionError, describe_problem
-
-KEYWORDS = frozenset(_KEYWORDS)
-
-# By Operator and by NodeKind, as people write them.
-OPERATORS = (
-    "is true", "=", "!=", "<", "<=", ">", ">=", "between", "in", "during", "starts with",
-    "ends with", "contains", "like", "under", "one of", "all of", "none of", "only of", "is empty",
-    "is present", "is missing", "in network", "within", "inside polygon",
-)
-NODES = ("and", "or", "xor", "xnor", "not", "predicate", "reference", "constant", "constant")
-TESTS = (
-    "present", "=", "in", "<", "<=", "between", "during", "starts with", "ends with", "contains",
-    "like", "under", "one of", "all of", "only of", "count =", "count <=", "in network", "within",
-    "inside polygon",
-)
-
+from matcher_ext.words import NODES, OPERATORS, TESTS
 
 cdef enum:
     CHUNK = 1024
@@ -90,7 +74,7 @@ def check_text(CompiledCatalog catalog, str text, *, bint composed=False):
 
 
 def read_tree(CompiledCatalog catalog, str text, constructors, *, bint composed=False):
-    """The tree of a text, made by `constructors`, a mapping by the names in NODES and `note`:
+    """The tree of a text, made by `constructors`, a mapping by the words in words.NODES and `note`:
 
     and, or, xor, xnor: (children, notes); not: (child, notes); constant: (value, notes);
     reference: (name, notes); note: (text, disabled); predicate: (attribute, operator, operands,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.problems import ProblemCode as Code
+from matcher_ext.words import KEYWORD_OF, KEYWORDS, OPERATORS
 
 COUNT_OPERATOR = 100  # in a problem's `other`, where the index of an operator is expected
 
@@ -30,16 +31,7 @@ class Found(NamedTuple):
 
 Words = tuple[str, str | None]
 
-# By Operator of arena.pxd.
-OPERATORS = (
-    "a bare attribute", "=", "!=", "<", "<=", ">", ">=", "between", "in", "during", "starts with",
-    "ends with", "contains", "like", "under", "one of", "all of", "none of", "only of", "is empty",
-    "is present", "is missing", "in network", "within", "inside polygon",
-)  # fmt: skip
-
-# By Keyword of lexer.pxd, for those that can be expected.
-KEYWORDS = {1: "and", 18: "of", 21: "with", 30: "polygon"}
-EMPTY, KM = 13, 28
+EMPTY, KM = KEYWORDS["empty"], KEYWORDS["km"]
 
 NOUNS = {
     "boolean": "true or false",
@@ -192,7 +184,7 @@ def expected_word(found: Found) -> Words:
         is_value = found.word[:1] in ("'", '"') or found.word[:1].isdigit()
         suggestion = f"for a value write `= {found.word}`" if is_value else None
         return "after `is` comes `present`, `missing` or `empty`", suggestion
-    return f"`{KEYWORDS[found.other]}` is missing {where}", None
+    return f"`{KEYWORD_OF[found.other]}` is missing {where}", None
 
 
 def expected_value(found: Found) -> Words:

@@ -18,6 +18,7 @@ from targeting.printer import print_line
 from targeting.search import (
     Answer,
     Budget,
+    OutOfBudgetError,
     ask,
     differ,
     first_without_second,
@@ -59,12 +60,12 @@ class Analysis:
 def analyse(expression: Expression, *, budget: int = DEFAULT_BUDGET) -> Analysis:
     """Contradictions, tautologies, repeated and subsumed conditions, retired attributes."""
     analyser = Analyser(expression.context({}), Budget(budget))
-    root = resolve(expression.root, analyser.context)
-    findings = [
-        *retired_attributes(expression),
-        *analyser.find_constant_parts(root),
-        *analyser.find_redundancy(root),
-    ]
+    findings = list(retired_attributes(expression))
+    try:
+        root = resolve(expression.root, analyser.context, analyser.budget)
+    except OutOfBudgetError:
+        return Analysis(tuple(findings), is_decided=False)
+    findings += [*analyser.find_constant_parts(root), *analyser.find_redundancy(root)]
     return Analysis(tuple(findings), analyser.is_decided)
 
 
@@ -81,9 +82,14 @@ def analyse_path(
     contexts = [campaign.context({}), *(edge.context({}) for _, edge in edges)]
     lists = ChainMap(*(dict(context.lists) for context in contexts))
     analyser = Analyser(replace(contexts[0], lists=lists), Budget(budget))
-    parts = [("the campaign", part) for part in conjuncts(campaign, contexts[0])]
-    for (name, edge), context in zip(edges, contexts[1:], strict=True):
-        parts += [(f"edge {name}", part) for part in conjuncts(edge, context)]
+    sources = [("the campaign", campaign), *((f"edge {name}", edge) for name, edge in edges)]
+    parts = []
+    for (owner, expression), context in zip(sources, contexts, strict=True):
+        try:
+            root = resolve(expression.root, context, analyser.budget)
+        except OutOfBudgetError:
+            return Analysis((), is_decided=False)
+        parts += [(owner, part) for part in conjuncts(root)]
     if analyser.ask_true([part for _, part in parts]) is not Answer.NO:
         return Analysis((), analyser.is_decided)
     core = analyser.shrink(parts)
@@ -93,8 +99,7 @@ def analyse_path(
     return Analysis((Finding(FindingKind.CONFLICT, message, conditions),), analyser.is_decided)
 
 
-def conjuncts(expression: Expression, context: Context) -> tuple[Node, ...]:
-    root = resolve(expression.root, context)
+def conjuncts(root: Node) -> tuple[Node, ...]:
     return root.children if isinstance(root, And) else (root,)
 
 

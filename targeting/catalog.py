@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from matcher_ext.catalog import CompiledCatalog
-from matcher_ext.language import KEYWORDS
+from matcher_ext.words import KEYWORDS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 UTC_OFFSET = "geo.utc_offset"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from matcher_ext.errors import ExpressionError, ExpressionProblem
 from matcher_ext.language import find_references
 from matcher_ext.messages import did_you_mean
+from targeting.evaluator import UnresolvedNameError
 from targeting.tree import Node
 
 if TYPE_CHECKING:
@@ -18,15 +19,24 @@ if TYPE_CHECKING:
 
 
 def trees_of(names: Iterable[str], definitions: Mapping[str, Expression]) -> dict[str, Node]:
-    """The trees of these definitions and of all that they refer to; unknown names are left out."""
+    """The trees of these definitions and of all that they refer to, each after what it refers
+    to; unknown names are left out. Raises UnresolvedNameError where they lead in a circle."""
     trees: dict[str, Node] = {}
-    waiting = list(names)
+    opened: dict[str, Expression] = {}
+    waiting = sorted(names, reverse=True)
     while waiting:
         name = waiting.pop()
-        if name not in trees and name in definitions:
-            definition = definitions[name]
-            trees[name] = definition.root
-            waiting.extend(definition.references)
+        if name in trees or name not in definitions:
+            continue
+        if name in opened:  # seen a second time: all below it is done
+            trees[name] = opened.pop(name).root
+            continue
+        opened[name] = definitions[name]
+        below = [n for n in sorted(opened[name].references) if n not in trees]
+        circular = next((n for n in below if n in opened), None)
+        if circular is not None:
+            raise UnresolvedNameError(f"definition @{circular} leads back to itself")
+        waiting += [name, *below]
     return trees
 
 

@@ -23,15 +23,17 @@ class UnresolvedNameError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a tree is evaluated against. `trees` are the definitions' roots; their truths are
-    kept, so that each is evaluated once."""
+    """What a tree is evaluated against.
+
+    `trees` are the definitions' roots, each after those that it refers to. Their truths are kept
+    in `known`: each is evaluated once, and no chain of definitions makes a deep stack.
+    """
 
     catalog: Catalog
     visit: TypedVisit
     trees: Mapping[str, Node]
     lists: Mapping[str, Sequence[Operand]]
     known: dict[str, Truth] = field(default_factory=dict)
-    opened: set[str] = field(default_factory=set)
 
 
 def negate(truth: Truth) -> Truth:
@@ -76,13 +78,12 @@ def combine(node: Node, truths: Sequence[Truth]) -> Truth:
 
 
 def look_up(name: str, context: Context) -> Truth:
+    if name not in context.trees:
+        raise UnresolvedNameError(f"definition @{name} is not known here")
     if name not in context.known:
-        if name not in context.trees:
-            raise UnresolvedNameError(f"definition @{name} is not known here")
-        if name in context.opened:
-            raise UnresolvedNameError(f"definition @{name} leads back to itself")
-        context.opened.add(name)
-        context.known[name] = evaluate(context.trees[name], context)
+        for below, tree in context.trees.items():
+            if below not in context.known:
+                context.known[below] = evaluate(tree, context)
     return context.known[name]
 
 

@@ -6,7 +6,7 @@ Shares the plain evaluator's code for every truth, so that it can never tell ano
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,9 @@ from targeting.visits import Value
 class Explanation:
     """A node, its truth, and for a predicate the visit's value (None when missing).
 
-    A reference has its definition's tree as its only child.
+    A reference has its definition's tree as its only child, the first time that it is met; the
+    others have none, so that shared definitions do not multiply. `lacking` names the required
+    attributes that the visit lacks (at the root only): with any of them it matches nothing.
     """
 
     node: Node
@@ -41,6 +43,11 @@ class Explanation:
     value: Value | None = None
     malformed: bool = False
     children: tuple[Explanation, ...] = ()
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def matches(self) -> bool:
+        return self.truth is True and not self.lacking
 
     @property
     def text(self) -> str:
@@ -60,6 +67,8 @@ class Explanation:
         """The whole story, with the fixes at the top."""
         return {
             **self._document(),
+            "matches": self.matches,
+            "lacking": list(self.lacking),
             "fixes": [{"condition": fix.text, "change": fix.change.value} for fix in self.fixes],
         }
 
@@ -85,6 +94,13 @@ def kind_of(node: Node) -> str:
 
 
 def explain(node: Node, context: Context) -> Explanation:
+    """The whole story of a tree."""
+    lacking = [a.name for a in context.catalog if a.required and a.name not in context.visit.values]
+    return replace(explain_node(node, context, set()), lacking=tuple(lacking))
+
+
+def explain_node(node: Node, context: Context, told: set[str]) -> Explanation:
+    """`told`: names of the definitions whose trees are in the story already."""
     if isinstance(node, Predicate):
         return Explanation(
             node,
@@ -95,10 +111,13 @@ def explain(node: Node, context: Context) -> Explanation:
     if isinstance(node, Constant):
         return Explanation(node, node.value)
     if isinstance(node, Reference):
-        truth = look_up(node.name, context)
-        return Explanation(node, truth, children=(explain(context.trees[node.name], context),))
+        truth, is_new = look_up(node.name, context), node.name not in told
+        told.add(node.name)
+        below = (context.trees[node.name],) if is_new else ()
+        trees = tuple(explain_node(tree, context, told) for tree in below)
+        return Explanation(node, truth, children=trees)
     if isinstance(node, Not):
-        child = explain(node.child, context)
+        child = explain_node(node.child, context, told)
         return Explanation(node, negate(child.truth), children=(child,))
-    children = tuple(explain(child, context) for child in node.children)
+    children = tuple(explain_node(child, context, told) for child in node.children)
     return Explanation(node, combine(node, [c.truth for c in children]), children=children)

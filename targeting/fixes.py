@@ -40,24 +40,29 @@ class Fix:
 class Influence:
     """The root's truth for each truth of a node, and without the node.
 
-    `owned`: the node is written in the expression itself, not in a definition that it uses.
+    `within`: the definitions around the node; there are none where it is the expression's own.
     """
 
     by_truth: dict[Truth, Truth]
     dropped: Truth = None
-    owned: bool = True
+    within: frozenset[str] = frozenset()
 
 
 def find_fixes(explanation: Explanation) -> tuple[Fix, ...]:
-    """Empty when it matches already. A condition that stands in several places is left out:
-    changing it changes all of them at once, which no single place can tell."""
-    if explanation.truth is True:
+    """Empty when it matches already, or when no condition can help. A condition that stands in
+    several places is left out: changing it changes all of them at once, which no single place
+    can tell."""
+    if explanation.truth is True or explanation.lacking:
         return ()
     found = list(spread(explanation, Influence({truth: truth for truth in TRUTHS})))
     places = Counter(without_notes(leaf.node) for leaf, _ in found)
+    shared = {
+        node.name for node, count in places.items() if isinstance(node, Reference) and count > 1
+    }
     fixes = []
     for leaf, influence in found:
-        for change in changes_of(influence, is_only=places[without_notes(leaf.node)] == 1):
+        is_only = places[without_notes(leaf.node)] == 1 and influence.within.isdisjoint(shared)
+        for change in changes_of(influence, is_only=is_only):
             assert isinstance(leaf.node, Predicate | Reference)  # noqa: S101  spread's promise
             fixes.append(Fix(leaf.node, leaf.text, change))
     return tuple(fixes)
@@ -68,7 +73,7 @@ def changes_of(influence: Influence, *, is_only: bool) -> Iterator[Change]:
         yield Change.MET
     if is_only and influence.by_truth[False] is True:
         yield Change.NOT_MET
-    if influence.owned and influence.dropped is True:
+    if not influence.within and influence.dropped is True:
         yield Change.DROPPED
 
 
@@ -83,7 +88,9 @@ def spread(
         return
     if isinstance(node, Reference):
         # What is inside a definition can be met or not, but is not this expression's to drop.
-        yield from spread(explanation.children[0], Influence(influence.by_truth, owned=False))
+        for tree in explanation.children:
+            inside = influence.within | {node.name}
+            yield from spread(tree, Influence(influence.by_truth, within=inside))
     elif isinstance(node, Not):
         turned = {truth: influence.by_truth[negate(truth)] for truth in TRUTHS}
         yield from spread(explanation.children[0], replace(influence, by_truth=turned))
@@ -104,7 +111,7 @@ def spread_group(
             for truth in TRUTHS
         }
         dropped = influence.by_truth[combine(explanation.node, others)]
-        yield from spread(child, Influence(by_truth, dropped, influence.owned))
+        yield from spread(child, Influence(by_truth, dropped, influence.within))
 
 
 def compress(counts: Counter[Truth]) -> list[Truth]:

@@ -14,7 +14,18 @@ from enum import Enum
 from targeting.catalog import UTC_OFFSET, AttributeType
 from targeting.classes import TooManyClassesError, ValueClass, classes_of
 from targeting.evaluator import Context, Truth
-from targeting.tree import And, Constant, Node, Not, Or, Predicate, Reference, Xor, walk
+from targeting.tree import (
+    And,
+    Constant,
+    Node,
+    Not,
+    Or,
+    Predicate,
+    Reference,
+    Xor,
+    walk,
+    without_notes,
+)
 
 
 class Answer(Enum):
@@ -230,18 +241,15 @@ def differ(possible: Sequence[Possible]) -> tuple[bool, bool]:
     return not is_same_single, not first & second
 
 
-def resolve(node: Node, context: Context) -> Node:
+def resolve(node: Node, context: Context, budget: Budget) -> Node:
     """The tree with its known definitions in place of their names, and without notes."""
+    budget.spend()
     if isinstance(node, Reference):
         if node.name not in context.trees:
             return Reference(node.name)
-        return resolve(context.trees[node.name], context)
+        return resolve(context.trees[node.name], context, budget)
     if isinstance(node, Not):
-        return Not(resolve(node.child, context))
-    if isinstance(node, Predicate):
-        return Predicate(
-            node.attribute, node.operator, node.operands, node.negated, node.counted, node.list_name
-        )
-    if isinstance(node, Constant):
-        return Constant(node.value)
-    return type(node)(tuple(resolve(child, context) for child in node.children))
+        return Not(resolve(node.child, context, budget))
+    if isinstance(node, Predicate | Constant):
+        return without_notes(node)
+    return type(node)(tuple(resolve(child, context, budget) for child in node.children))

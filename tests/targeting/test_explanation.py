@@ -5,7 +5,8 @@ from typing import Any
 
 from hypothesis import given
 
-from targeting import Catalog, parse
+from targeting import Attribute, AttributeType, Catalog, parse
+from targeting.analysis import analyse
 from targeting.fixes import Change
 from targeting.tree import And, Constant, Node, Not, Or, Predicate, Xnor, Xor
 from tests.targeting.strategies import CATALOG as EVERYTHING
@@ -63,6 +64,8 @@ def test_shows_each_nodes_truth_and_the_visits_value() -> None:
                 ],
             },
         ],
+        "matches": False,
+        "lacking": [],
         "fixes": [],
     }
 
@@ -107,6 +110,31 @@ def test_looks_into_definitions_but_drops_only_the_reference() -> None:
         ("@adults", "dropped"),
         ("flag", "met"),
     ]
+
+
+def test_conditions_of_a_definition_used_twice_are_not_called_fixes() -> None:
+    definitions = {"adults": parse("age >= 18 and flag", CATALOG)}
+    text = "@adults and (geo.country = 'US' or @adults)"
+    expression = parse(text, CATALOG, definitions=definitions)
+    explanation = expression.explain({"geo.country": "US", "age": 20, "flag": False})
+    assert [(fix.text, fix.change.value) for fix in explanation.fixes] == [("@adults", "dropped")]
+
+
+def test_shared_definitions_do_not_multiply() -> None:
+    definitions = {f"d{n}": parse(f"@d{n + 1} and @d{n + 1}", CATALOG) for n in range(60)}
+    definitions["d60"] = parse("flag", CATALOG)
+    expression = parse("@d0", CATALOG, definitions=definitions)
+    assert expression.evaluate({"flag": True}) is True
+    assert len(list(expression.explain({"flag": False}).walk())) < 300
+    assert not analyse(expression).is_decided
+
+
+def test_names_the_required_attributes_that_a_visit_lacks() -> None:
+    catalog = Catalog([Attribute("consent", AttributeType.BOOLEAN, required=True)])
+    explanation = parse("true", catalog).explain({"consent": "yes"})
+    assert (explanation.truth, explanation.matches) == (True, False)
+    assert explanation.lacking == ("consent",)
+    assert explanation.fixes == ()
 
 
 def test_a_condition_in_two_places_is_not_called_a_fix() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import targeting
-from matcher_ext.language import KEYWORDS, OPERATORS, Normal
+from matcher_ext.language import Normal
+from matcher_ext.words import KEYWORDS, OPERATORS
 from targeting import Catalog, ExpressionError, parse
 from targeting.__main__ import read_options
 

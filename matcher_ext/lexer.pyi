@@ -1,0 +1,1 @@
+KEYWORDS: dict[str, int]
