@@ -93,6 +93,10 @@ cdef const char* check_node(const Plan* plan, uint32_t number, vector[uint32_t]*
         if node.first >= section_count(plan, DEFINITIONS):
             return b"a node names a definition that is not there"
         needs[0][number] = node.first + 1
+        if node.negated > 1 or plan.definitions[node.first].root >= number or (
+            node.negated and plan.definitions[node.first].dual >= number
+        ):
+            return b"a node comes before what it refers to"
     elif node.kind == NORMAL_AND or node.kind == NORMAL_OR:
         if not node.count or not is_within(node.first, node.count, section_count(plan, EDGES)):
             return b"a node's children lie outside of the file"
@@ -173,14 +177,35 @@ cdef bint role_fits(const Plan* plan, const AttributeIndex* attribute, int r) no
     cdef const RoleIndex* role = &attribute.roles[r]
     cdef uint32_t limit = plan.totals.pushed if r == PUSHED else plan.totals.filled
     cdef int group
+    cdef uint32_t intervals, i
     for group in range(<int>GROUPS):
         if role.starts[group] > role.starts[group + 1]:
             return False
-    return role.starts[<int>GROUPS] <= limit and is_within(
-        role.bounds,
-        role.starts[<int>G_MEMBER] - role.starts[<int>G_BETWEEN],
-        section_count(plan, BOUNDS),
-    )
+    intervals = role.starts[<int>G_MEMBER] - role.starts[<int>G_BETWEEN]
+    if role.starts[<int>GROUPS] > limit or not is_within(
+        role.bounds, intervals, section_count(plan, BOUNDS)
+    ):
+        return False
+    for i in range(intervals):
+        if plan.bounds[role.bounds + i].low >= attribute.key_count or (
+            plan.bounds[role.bounds + i].high >= attribute.key_count
+        ):
+            return False
+    return True
+
+
+cdef bint members_fit(const Plan* plan, const AttributeIndex* attribute) noexcept nogil:
+    """The leaves that a point lists are of the listing groups of its own attribute and role."""
+    cdef const RoleIndex* role
+    cdef uint64_t first = 2 * <uint64_t>attribute.point
+    cdef uint64_t i
+    cdef uint32_t k
+    for i in range(first, first + 2 * <uint64_t>attribute.key_count):
+        role = &attribute.roles[i & 1]
+        for k in range(plan.points[i].member, plan.points[i + 1].member):
+            if not role.starts[<int>G_MEMBER] <= plan.members[k] < role.starts[<int>G_PRESENT]:
+                return False
+    return True
 
 
 cdef bint table_fits(const Plan* plan, const AttributeIndex* attribute) noexcept nogil:
@@ -204,6 +229,7 @@ cdef bint table_fits(const Plan* plan, const AttributeIndex* attribute) noexcept
 
 cdef const char* check_attributes(const Plan* plan, const CatalogTable* table) noexcept nogil:
     cdef const AttributeIndex* attribute
+    cdef uint32_t pushed = 0, tested = plan.totals.pushed
     cdef uint64_t i
     cdef uint8_t type
     if section_count(plan, POINTS) % 2 == 0:
@@ -217,6 +243,14 @@ cdef const char* check_attributes(const Plan* plan, const CatalogTable* table) n
             attribute.point, <uint64_t>attribute.key_count + 1, section_count(plan, POINTS) // 2
         ):
             return b"an attribute's points lie outside of the file"
+        if attribute.roles[<int>PUSHED].starts[0] < pushed or (
+            attribute.roles[<int>TESTED].starts[0] < tested
+        ):
+            return b"two attributes share leaves"
+        pushed = attribute.roles[<int>PUSHED].starts[<int>GROUPS]
+        tested = attribute.roles[<int>TESTED].starts[<int>GROUPS]
+        if not members_fit(plan, attribute):
+            return b"a point lists leaves of another attribute"
         if type != STRING and type != STRING_SET:
             if not is_within(attribute.keys, attribute.key_count, section_count(plan, KEYS)):
                 return b"an attribute's keys lie outside of the file"
@@ -426,9 +460,9 @@ cdef const char* check_plan(const Plan* plan, const CatalogTable* table) noexcep
     if wrong == NULL:
         wrong = check_totals(plan, table)
     if wrong == NULL:
-        wrong = check_attributes(plan, table)
-    if wrong == NULL:
         wrong = check_points(plan)
+    if wrong == NULL:
+        wrong = check_attributes(plan, table)
     if wrong == NULL:
         wrong = check_streams(plan)
     if wrong == NULL:

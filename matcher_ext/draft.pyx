@@ -109,6 +109,7 @@ cdef uint32_t place_definition(Draft* draft, uint32_t old) noexcept nogil:
     if draft.definition_numbers[old] == NOTHING:
         made.name = draft.store.definitions[old].name
         made.root = place_node(draft, draft.store.definitions[old].root)
+        made.dual = NOTHING
         draft.definition_numbers[old] = <uint32_t>draft.definitions.size()
         draft.definitions.push_back(made)
         draft.definition_duals.push_back(NOTHING)

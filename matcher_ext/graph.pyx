@@ -35,6 +35,18 @@ from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.plan cimport DEFINITIONS, NODES, Plan, PlanDefinition, PlanNode, section_count
 from matcher_ext.visit cimport Visit, test_predicate
 
+cdef extern from * nogil:
+    """
+    #include <algorithm>
+    template <class Node>
+    static inline void sort_by_hash(uint32_t* first, uint32_t* last, const Node* nodes) {
+        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
+            return nodes[a].hash < nodes[b].hash;
+        });
+    }
+    """
+    void sort_by_hash(uint32_t* first, uint32_t* last, const NormalNode* nodes)
+
 from matcher_ext.wording import word_predicate
 
 
@@ -152,6 +164,8 @@ cdef uint32_t copy_node(
         made.hash = mix(1, node.kind)
         for i in range(node.count):
             children.push_back(copy_node(plan, plan.edges[node.first + i], copies, form))
+        sort_by_hash(children.data(), children.data() + node.count, form.nodes.data())
+        for i in range(node.count):
             made.hash = mix(made.hash, form.nodes[children[i]].hash)
         made.first = <uint32_t>form.edges.size()
         form.edges.insert(form.edges.end(), children.begin(), children.end())

@@ -428,11 +428,35 @@ cdef void put_other_entries(Layout* layout) noexcept nogil:
 
 # 7. Sections.
 
+cdef void order_edges(Draft* draft) noexcept nogil:
+    """An AND's rarest child first: who goes through the graph can stop there."""
+    cdef vector[pair[float, uint32_t]] ranked
+    cdef pair[float, uint32_t] item
+    cdef const PlanNode* node
+    cdef size_t i
+    cdef uint32_t k
+    for i in range(draft.nodes.size()):
+        node = &draft.nodes[i]
+        if node.kind != NORMAL_AND:
+            continue
+        ranked.clear()
+        for k in range(node.count):
+            item.second = draft.edges[node.first + k]
+            item.first = draft.push_costs[item.second]
+            ranked.push_back(item)
+        sort(ranked.begin(), ranked.end())
+        for k in range(node.count):
+            draft.edges[node.first + k] = ranked[k].second
+
+
 cdef void put_graph(Layout* layout, vector[char]* buffer, Header* header) noexcept nogil:
     """The draft's graph, with leaves in the place of predicates."""
     cdef Draft* draft = &layout.draft
     cdef vector[Predicate] predicates
     cdef size_t i
+    for i in range(draft.definitions.size()):
+        draft.definitions[i].dual = draft.definition_duals[i]
+    order_edges(draft)
     for i in range(layout.leaves.order.size()):
         predicates.push_back(draft.predicates[layout.leaves.order[i]])
     for i in range(draft.nodes.size()):

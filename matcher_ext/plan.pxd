@@ -7,7 +7,8 @@ The graph, read by explanations and by whoever goes on from a snapshot:
     expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
 
   An expression stands for all entries with the same text: ids[first : first + count]. Nodes come
-  after their children, definitions after those that they refer to: no cycles.
+  after their children and after what their references stand for, definitions after those that
+  they refer to: no cycles. An AND's children are in the order of what they cost to find.
 
 Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
@@ -97,6 +98,7 @@ cdef struct Expression:
 cdef struct PlanDefinition:
     Span name
     uint32_t root
+    uint32_t dual               # the root's negation, where a reference is negated; or NOTHING
 
 # The predicate index: which leaves are true for a value, without looking at each of them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from matcher_ext import ATree, Snapshot
 from tests.matcher_ext.expressions import CATALOG, texts, visits
+from tests.matcher_ext.test_matching import CATALOG as EXCHANGE
+from tests.matcher_ext.test_matching import draw_visit, tree
 
 SCHEMA = pa.schema(
     {
@@ -78,6 +81,29 @@ def test_a_batch_matches_row_by_row_like_dicts(
     assert counts.tolist() == [
         sum(entry in row for row in expected) for entry in range(len(expressions))
     ]
+
+
+def test_counts_of_many_blocks_are_those_of_single_rows() -> None:
+    chosen = random.Random(1)
+    entries = [tree(chosen, depth) for depth in (0, 1, 2) for _ in range(60)]
+    entries += [f"publisher = 'p{i % 6}' and not ({tree(chosen, 1)})" for i in range(90)]
+    index = ATree(EXCHANGE)
+    index.define("edge", "mobile or domain like '*1*'")
+    index.insert_many(
+        range(len(entries)), [f"{text} and not @edge" for text in entries[:20]] + entries[20:]
+    )
+    batch = pa.RecordBatch.from_pylist([draw_visit(chosen) for _ in range(1300)])
+    groups = np.array([chosen.randrange(-1, 3) for _ in range(1300)])
+    offsets, ids = index.freeze().match_batch(batch)
+    expected = np.zeros((3, len(entries)), np.int64)
+    for row, (first, end) in enumerate(pairwise(offsets)):
+        if groups[row] >= 0:
+            np.add.at(expected[groups[row]], ids[first:end], 1)
+    counts = index.freeze().count_batch(batch, groups)
+    assert counts.tolist() == expected.tolist()
+    assert index.freeze().count_batch(batch).tolist() == (
+        np.bincount(ids, minlength=len(entries)).tolist()
+    )
 
 
 def test_counts_by_group_and_leaves_negative_codes_out() -> None:

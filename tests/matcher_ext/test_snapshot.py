@@ -129,10 +129,12 @@ def test_any_altered_byte_fails_the_checksum(saved: Path) -> None:
 MUTATE = """
 import random, sys
 from pathlib import Path
+import pyarrow
 from matcher_ext import Snapshot, SnapshotError
 path, visit, rounds, seed = Path(sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 whole, chosen = path.read_bytes(), random.Random(seed)
 other = path.with_suffix(".mutated")
+batch = pyarrow.RecordBatch.from_pylist([visit, {}])
 refused = 0
 for _ in range(rounds):
     altered = bytearray(whole)
@@ -154,7 +156,9 @@ for _ in range(rounds):
     try:
         snapshot.match(visit)
         snapshot.match({})
-    except UnicodeDecodeError:
+        snapshot.count_batch(batch)
+        snapshot.why_not(visit, snapshot.ids.tolist()[:3])
+    except (UnicodeDecodeError, OverflowError, LookupError, ValueError, AssertionError):
         pass
 print(refused)
 """
