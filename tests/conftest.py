@@ -1,6 +1,4 @@
-"""Fixtures that every test may use: the database, a Celery worker, a web server, a browser. All are
-real.
-"""
+"""Fixtures for every test: database, Celery worker, web server, browser. All of them are real."""
 
 import os
 import shutil
@@ -42,9 +40,7 @@ def django_db_modify_db_settings(services: dict[str, str]) -> None:
 
 
 def _test_environment() -> dict[str, str]:
-    """The environment for another process that shall see the test database, not the one it is made
-    from.
-    """
+    """For another process that shall see the test database, not the one it is made from."""
     address = urlsplit(os.environ["DATABASE_URL"])
     test_address = address._replace(path="/" + connection.settings_dict["NAME"])
     return {**os.environ, "DATABASE_URL": urlunsplit(test_address)}

@@ -1,5 +1,4 @@
-"""Makes `.venv`, installs the locked dependencies and builds the compiled engine; standard library
-only.
+"""Makes `.venv`, installs the locked dependencies, builds the engine; standard library only.
 
 Run by the system's Python, before anything is installed. Each step leaves a stamp of its inputs in
 `.venv` and is skipped while they stay the same. Every foreseeable failure is one line that says

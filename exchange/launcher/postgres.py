@@ -1,5 +1,4 @@
-"""The embedded Postgres: binaries from a wheel, one cluster in `var/postgres`, one private unix
-socket.
+"""The embedded Postgres: binaries from a wheel, a cluster in `var/postgres`, a private socket.
 
 The cluster is reached through an open descriptor (`/proc/self/fd/N`), so that the server's account
 needs no way through the folders above it. No TCP port; a random scram password kept in a 0600 file.

