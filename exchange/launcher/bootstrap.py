@@ -25,6 +25,8 @@ LOCK = CHECKOUT / "requirements.lock"
 ENGINE = CHECKOUT / "matcher_ext"
 SOURCE_SUFFIXES = {".pyx", ".pxd", ".pxi", ".h", ".hpp", ".cpp", ".c"}
 UV_REQUIREMENT = "uv>=0.5,<1"
+# As pip does: else every process that may not write bytecode compiles Django again.
+UV_INSTALL = ["pip", "install", "--quiet", "--compile-bytecode", "--python", str(PYTHON)]
 
 
 class SetupError(Exception):
@@ -112,13 +114,13 @@ def installer() -> list[str]:
     uv = shutil.which("uv")
     # Asked for its version: a version manager's shim may be on PATH without a uv behind it.
     if uv and succeeds([uv, "--version"]):
-        return [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
+        return [uv, *UV_INSTALL]
     pip = pip_command()
     own_uv = VENV / "bin" / "uv"
     if succeeds([*pip, "install", "--quiet", UV_REQUIREMENT]) and succeeds(
         [str(own_uv), "--version"]
     ):
-        return [str(own_uv), "pip", "install", "--quiet", "--python", str(PYTHON)]
+        return [str(own_uv), *UV_INSTALL]
     return [*pip, "install", "--quiet"]
 
 

@@ -171,6 +171,7 @@ class Supervisor:
 
     def _web(self) -> Program:
         options = ["--interface", "wsgi", "--host", HOST, "--port", str(self.order.port), "--no-ws"]
+        options += ["--blocking-threads", "8"]  # each may hold a database connection
         return self._program("web", "granian", *options, "exchange.wsgi:application")
 
     def _worker(self) -> Program:

@@ -82,6 +82,14 @@ def test_installs_extras_that_the_project_has() -> None:
     assert set(extras) <= set(PROJECT["optional-dependencies"])
 
 
+def test_collects_the_static_files_that_production_serves(tmp_path: Path) -> None:
+    (step,) = [step.rest for step in instructions("RUN") if "collectstatic" in step.rest]
+    command = step.replace("\\\n", " ").replace("/app/static_collected", str(tmp_path))
+    command = command.replace("/opt/treeline/bin/python", sys.executable)
+    subprocess.run(["sh", "-c", command], cwd=CHECKOUT, check=True, capture_output=True)
+    assert (tmp_path / "staticfiles.json").is_file()
+
+
 @pytest.mark.parametrize("stage", ["web", "worker"])
 def test_does_not_run_as_root(stage: str) -> None:
     users = [each.rest for each in instructions("USER") if each.stage == stage]
