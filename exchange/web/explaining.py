@@ -21,6 +21,7 @@ from targeting import Catalog, ExpressionError, parse
 
 LINES_SHOWN = 200
 VALUE_CHARACTERS = 120
+FIXES_SHOWN = 3
 GROUPS = {
     "and": "All of",
     "or": "Any of",
@@ -43,13 +44,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that must be true for the campaign to be eligible."""
+    """One thing that must be true for the campaign to be eligible. `fixes` are single conditions
+    that would make it so, each by itself."""
 
     title: str
     truth: bool | None
     detail: str = ""
     lines: tuple[Line, ...] = ()
     has_more: bool = False
+    fixes: tuple[str, ...] = ()
     edge_id: int | None = None
 
 
@@ -136,8 +139,20 @@ def check_expression(
     except ExpressionError as error:
         return Step(title, False, f"{title} no longer compiles: {error}", edge_id=edge_id)
     found = list(islice(write_lines(explained), LINES_SHOWN + 1))
-    shown, has_more = tuple(found[:LINES_SHOWN]), len(found) > LINES_SHOWN
-    return Step(title, explained["truth"], "", shown, has_more, edge_id)
+    lacking = ", ".join(explained["lacking"])
+    return Step(
+        title,
+        truth=False if lacking else explained["truth"],
+        detail=f"Every visit must carry {lacking}." if lacking else "",
+        lines=tuple(found[:LINES_SHOWN]),
+        has_more=len(found) > LINES_SHOWN,
+        fixes=tuple(map(describe_fix, explained["fixes"][:FIXES_SHOWN])),
+        edge_id=edge_id,
+    )
+
+
+def describe_fix(fix: dict[str, str]) -> str:
+    return f"{fix['condition']} were {fix['change']}"
 
 
 def write_lines(document: dict[str, Any], depth: int = 0) -> Iterator[Line]:

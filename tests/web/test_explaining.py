@@ -65,6 +65,13 @@ def test_shows_every_condition_with_what_the_visit_has(booking: Booking) -> None
     assert "wrong type" in lines[5].saw
 
 
+def test_names_the_one_condition_that_stands_in_the_way(booking: Booking) -> None:
+    booking.campaign.expression = "geo.country = 'USA' and device.type = 'ctv'"
+    [*_, step] = explain(booking, VISIT | {"device.type": "phone"}).steps
+    assert "device.type = 'ctv' were met" in step.fixes
+    assert not any("geo.country" in fix for fix in step.fixes)
+
+
 def test_says_that_it_is_not_booked(campaign: Campaign, herald: Party) -> None:
     explanation = explain_campaign(campaign=campaign, publisher=herald, visit=VISIT)
     assert explanation.reason == "The campaign is not booked with Daily Herald."

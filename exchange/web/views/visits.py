@@ -17,7 +17,10 @@ from exchange.web.templatetags.treeline import describe_seconds
 from exchange.web.visits import VisitForm, write_example
 
 SHOWN = 100
-WARNINGS = {"unknown_attribute": "No such attribute in the catalogue, so it is ignored"}
+WARNINGS = {
+    "unknown_attribute": "no such attribute in the catalogue, so it is ignored",
+    "malformed_attribute": "the value has the wrong type, so it counts as missing",
+}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,5 +82,5 @@ def explain(asked: dict[str, Any]) -> Explanation | None:
 
 
 def describe_warning(warning: dict[str, str]) -> str:
-    said = WARNINGS.get(warning["code"], warning["code"].replace("_", " ").capitalize())
+    said = WARNINGS.get(warning["code"], warning["code"].replace("_", " "))
     return f"{warning.get('attribute', 'visit')}: {said}."
