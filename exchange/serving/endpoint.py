@@ -70,8 +70,10 @@ class EligibilityEndpoint:
                 "Ask with POST.",
                 headers={"Allow": "POST"},
             )
+        # Read before any refusal: bytes left unread would end the caller's kept-alive connection.
+        body = read_body(environ)
         publishers = self._service.publishers_of(read_key(environ))
-        request = decode(read_body(environ))
+        request = decode(body)
         publisher = choose_publisher(request.publisher, publishers)
         return self._service.answer(publisher, request.visit, request.limit)
 

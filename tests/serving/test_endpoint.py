@@ -174,6 +174,13 @@ def test_other_addresses_below_are_not_the_endpoint(client: Client) -> None:
     assert_problem(reply, 404, "not_found")
 
 
+def test_a_refusal_keeps_the_callers_connection(client: Client) -> None:
+    long_visit = {f"custom.{number}": "x" * 400 for number in range(400)}
+    for _ in range(20):
+        assert_problem(client.ask(long_visit, key="tl_unknown"), 401, "bad_key")
+        assert client.ask({}).status == 200
+
+
 def test_revoked_key_stops_working(eligibility_server: EligibilityServer, client: Client) -> None:
     before = dict(eligibility_server.directory.read_keys())
     eligibility_server.directory.write_keys({})
