@@ -29,6 +29,7 @@ cdef cppclass CatalogTable:
     vector[char] bytes
     vector[uint32_t] required       # attribute numbers
     vector[List] lists
+    vector[uint32_t] list_slots     # as slots, for lists
     uint32_t utc_offset             # `geo.utc_offset`, or NOTHING
     bint knows_lists                # False: `$name` is not looked up
 
@@ -48,6 +49,7 @@ cdef class CompiledCatalog:
     cdef readonly tuple rows        # what it was made from
     cdef readonly dict numbers      # name -> attribute number
     cdef readonly tuple list_names
+    cdef readonly object lists      # name -> values, or None
 
     cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1
     cdef int _index(self) except -1

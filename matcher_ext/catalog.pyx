@@ -42,12 +42,17 @@ cdef uint32_t find_attribute(
 
 
 cdef uint32_t find_list(const CatalogTable* table, const char* name, size_t length) noexcept nogil:
+    cdef uint32_t mask = <uint32_t>table.list_slots.size() - 1
+    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
     cdef Span wanted = Span(0, <uint32_t>length)
-    cdef uint32_t i
-    for i in range(<uint32_t>table.lists.size()):
-        if span_equal(name, wanted, table.bytes.data(), table.lists[i].name):
-            return i
-    return NOTHING
+    cdef uint32_t number
+    while True:
+        number = table.list_slots[slot]
+        if number == NOTHING or span_equal(
+            name, wanted, table.bytes.data(), table.lists[number].name
+        ):
+            return number
+        slot = (slot + 1) & mask
 
 
 cdef Span keep_text(CatalogTable* table, str text) except *:
@@ -69,6 +74,22 @@ cdef int keep_values(CatalogTable* table, object values, bint textual) except -1
     return 0
 
 
+cdef void fill_slots(
+    const vector[Span]* names, const char* bytes, vector[uint32_t]* slots
+) noexcept nogil:
+    """Open addressing by name, at most half full."""
+    cdef uint32_t size = 16
+    cdef uint32_t slot, number
+    while size < 2 * names.size():
+        size *= 2
+    slots.assign(size, NOTHING)
+    for number in range(<uint32_t>names.size()):
+        slot = <uint32_t>hash_bytes(bytes + names[0][number].offset, names[0][number].length)
+        while slots[0][slot & (size - 1)] != NOTHING:
+            slot += 1
+        slots[0][slot & (size - 1)] = number
+
+
 cdef class CompiledCatalog:
     """See catalog.pxd. A row is (name, type, domain or None, required, retired).
 
@@ -81,14 +102,18 @@ cdef class CompiledCatalog:
         self.names = tuple(row[0] for row in self.rows)
         self.types = tuple(row[1] for row in self.rows)
         self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.lists = lists
         self.list_names = () if lists is None else tuple(lists)
         self.table.knows_lists = lists is not None
         for name, type_name, domain, required, retired in self.rows:
             self._add(name, TYPES[type_name], domain, required, retired)
-        self._index()
         self.table.utc_offset = self.numbers.get("geo.utc_offset", NOTHING)
         for name, values in (lists or {}).items():
             self._add_list(name, values)
+        self._index()
+
+    def __reduce__(self):
+        return CompiledCatalog, (self.rows, self.lists)
 
     def __len__(self):
         return len(self.rows)
@@ -112,18 +137,15 @@ cdef class CompiledCatalog:
         return 0
 
     cdef int _index(self) except -1:
-        cdef uint32_t size = 16
-        cdef uint32_t slot, number
-        cdef Span name
-        while size < 2 * self.table.attributes.size():
-            size *= 2
-        self.table.slots.assign(size, NOTHING)
-        for number in range(<uint32_t>self.table.attributes.size()):
-            name = self.table.attributes[number].name
-            slot = <uint32_t>hash_bytes(self.table.bytes.data() + name.offset, name.length)
-            while self.table.slots[slot & (size - 1)] != NOTHING:
-                slot += 1
-            self.table.slots[slot & (size - 1)] = number
+        cdef vector[Span] names
+        cdef size_t i
+        for i in range(self.table.attributes.size()):
+            names.push_back(self.table.attributes[i].name)
+        fill_slots(&names, self.table.bytes.data(), &self.table.slots)
+        names.clear()
+        for i in range(self.table.lists.size()):
+            names.push_back(self.table.lists[i].name)
+        fill_slots(&names, self.table.bytes.data(), &self.table.list_slots)
         return 0
 
     cdef int _add_list(self, str name, values) except -1:

@@ -226,10 +226,10 @@ cdef class Normal:
         cdef Tree tree
         cdef size_t length = 0
         self.catalog = catalog
-        check_text(catalog, text, composed=composed)
         parse_into(catalog, text, composed, &tree)
         cdef const char* data = utf8_of(text, &length)
-        normalise(&catalog.table, data, &tree, &self.form)
+        if normalise(&catalog.table, data, &tree, &self.form) == NOTHING:
+            check_text(catalog, text, composed=composed)
 
     def size(self):
         """Nodes that the root reaches, each counted once."""

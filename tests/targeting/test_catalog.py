@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -90,3 +91,11 @@ def test_a_thousand_attributes_are_told_apart() -> None:
     catalog = Catalog.of(**{f"dimension{n}": "integer" for n in range(1000)})
     for n in (0, 1, 99, 500, 999):
         assert parse(f"dimension{n} = {n}", catalog).attributes == {f"dimension{n}"}
+
+
+def test_travels_between_processes() -> None:
+    catalog = Catalog.of(age="integer")
+    assert parse("age = 1", catalog).evaluate({"age": 1}) is True
+    expression = pickle.loads(pickle.dumps(parse("age = 1", catalog)))  # noqa: S301
+    assert expression == parse("age = 1", catalog)
+    assert parse("age = 1", expression.catalog).evaluate({"age": 1}) is True
