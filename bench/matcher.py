@@ -141,7 +141,8 @@ def measure_matches(workload: Set, snapshot: Snapshot) -> dict[str, float]:
 
 def measure_batch(workload: Set, snapshot: Snapshot, scan_us: float) -> dict[str, float]:
     rows = [workload.visits[i % len(workload.visits)] for i in range(BATCH_ROWS)]
-    batch = pa.RecordBatch.from_pylist(rows)
+    names = sorted({name for row in rows for name in row})
+    batch = pa.RecordBatch.from_pydict({name: [row.get(name) for row in rows] for name in names})
     count_seconds, _ = timed(lambda: snapshot.count_batch(batch))
     pairs_seconds, _ = timed(lambda: snapshot.match_batch(batch.slice(0, 512)))
     count_us = 1e6 * count_seconds / BATCH_ROWS

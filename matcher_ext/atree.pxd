@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NormalForm, Tree
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.draft cimport Entry
 from matcher_ext.snapshot cimport Snapshot
 from matcher_ext.store cimport NodeStore
 
@@ -17,7 +18,15 @@ cdef class ATree:
     cdef Tree tree                                  # scratch of the parser
     cdef NormalForm form
     cdef Snapshot frozen                            # of the present state, or None
+    cdef Snapshot base                              # the last freeze, and what changed since:
+    cdef set added                                  # ids
+    cdef set dead                                   # ids
+    cdef set redefined                              # names
+    cdef object view                                # what to match on, or None
+    cdef Py_ssize_t patch_from
 
     cdef int _normalise(self, list texts) except -1
     cdef int _check_names(self) except -1
+    cdef int _change(self) except -1
     cdef Snapshot _freeze(self)
+    cdef Snapshot _build(self, vector[Entry]* entries)

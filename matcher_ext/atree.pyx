@@ -2,6 +2,8 @@
 import json
 import threading
 
+import numpy
+
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
@@ -15,7 +17,7 @@ from matcher_ext.rates cimport count_truths, group_predicates
 from matcher_ext.draft cimport Entry
 from matcher_ext.graph cimport copy_node, find_plan_definition, names_below
 from matcher_ext.layout cimport build_plan
-from matcher_ext.snapshot cimport Snapshot, freeze_buffer
+from matcher_ext.snapshot cimport Overlay, Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
     begin_form,
@@ -41,6 +43,8 @@ from matcher_ext.refusals import (
 )
 
 cdef enum:
+    PATCH_FROM = 5000   # entries of an index that is not frozen anew after each change
+    FEW_CHANGES = 64    # that never make a new freeze worth while
     CHUNK = 4096        # texts that are normalised at a time: bounds the memory of a bulk insert
 
 
@@ -51,9 +55,14 @@ cdef class ATree:
     defining a name again is one operation, whatever the number of expressions that use it.
     """
 
-    def __cinit__(self, catalog):
+    def __cinit__(self, catalog, *, patch_from=PATCH_FROM):
+        """From `patch_from` entries on, few changes are matched beside the last freeze."""
         self.catalog = compile_catalog(catalog)
         self.lock = threading.Lock()
+        self.patch_from = patch_from
+        self.added = set()
+        self.dead = set()
+        self.redefined = set()
         open_store(&self.store)
 
     def __len__(self):
@@ -85,13 +94,15 @@ cdef class ATree:
                     if self._has_refused():
                         raise RefusedExpressionsError(self._describe(ids, texts))
                     self._check_names()
-                    self._add_chunk(numbers[start:start + CHUNK])
+                    self._add_chunk(ids[start:start + CHUNK])
                     done = min(start + CHUNK, numbers.size())
             except BaseException:
                 for entry_id in ids[:done]:
                     self._remove(entry_id)
                 raise
-            self.frozen = None
+            if self.base is not None:
+                self.added.update(ids)
+            self._change()
 
     def delete(self, entry_id):
         """Removes one entry. The id must be present."""
@@ -99,7 +110,11 @@ cdef class ATree:
             if not self.roots.count(entry_id):
                 raise UnknownIdError(f"id {entry_id} is not in the index")
             self._remove(entry_id)
-            self.frozen = None
+            if entry_id in self.added:
+                self.added.discard(entry_id)
+            else:
+                self.dead.add(entry_id)
+            self._change()
 
     def define(self, str name, expression):
         """Gives `@name` its meaning, or a new one."""
@@ -116,24 +131,68 @@ cdef class ATree:
             definition = find_definition(&self.store, encoded, len(encoded))
             if definition == NOTHING:
                 add_definition(&self.store, encoded, len(encoded), root)
-            elif self._reaches(root, definition):
+            elif self.form.names.size() and self._reaches(root, definition):
                 release(&self.store, root)
                 raise DefinitionCycleError(f"@{name} would refer to itself")
             else:
                 replace_definition(&self.store, definition, root)
-            self.frozen = None
+                self.redefined.add(name)
+            self._change()
 
     def match(self, visit):
         """The ids whose expressions are true of the visit, ascending."""
-        return self.freeze().match(visit)
+        return numpy.sort(self.match_ids(visit)).tolist()
 
     def match_ids(self, visit):
         """The same ids as a numpy array, in no promised order."""
-        return self.freeze().match_ids(visit)
+        base, overlay, beside = self._view()
+        matched = base.match_ids(visit, overlay)
+        if beside is None or len(beside) == 0:
+            return matched
+        return numpy.concatenate([matched, beside.match_ids(visit)])
 
     def match_with_warnings(self, visit):
         """See Snapshot.match_with_warnings."""
-        return self.freeze().match_with_warnings(visit)
+        base, overlay, beside = self._view()
+        matched, malformed = base.match_with_warnings(visit, overlay)
+        if beside is not None and len(beside):
+            matched = numpy.sort(numpy.concatenate([matched, beside.match_ids(visit)]))
+        return matched, malformed
+
+    cdef int _change(self) except -1:
+        self.frozen = None
+        self.view = None
+
+    def _view(self):
+        """(snapshot, what to lay over it, snapshot beside it): together, the present state."""
+        with self.lock:
+            if self.frozen is not None:
+                return self.frozen, None, None
+            if self.view is None:
+                self.view = self._patch() if self._is_patchable() else None
+            if self.view is None:
+                return self._freeze(), None, None
+            return self.view
+
+    def _is_patchable(self):
+        if self.base is None or len(self.base) < self.patch_from:
+            return False
+        changes = len(self.added) + len(self.dead) + len(self.redefined)
+        return changes <= max(<Py_ssize_t>FEW_CHANGES, len(self.base) // 20)
+
+    def _patch(self):
+        """Freezes what was added since the last freeze, and nothing else."""
+        cdef vector[Entry] entries
+        cdef Entry entry
+        for entry_id in self.added:
+            entry.id = entry_id
+            entry.root = self.roots[entry.id]
+            entries.push_back(entry)
+        beside = self._build(&entries)
+        overlay = None
+        if self.dead or self.redefined:
+            overlay = Overlay(self.base, self.dead, beside, self.redefined)
+        return self.base, overlay, beside
 
     def learn_truth_rates(self, visits):
         """Measures how often each predicate is true of a sample; the next freeze goes by it."""
@@ -197,7 +256,7 @@ cdef class ATree:
             begin_form(&self.store, &self.form)
             root = intern(&self.store, &self.form, root)
             add_definition(&self.store, encoded, len(encoded), root)
-            self.frozen = None
+            self._change()
 
     def why_not(self, visit, ids):
         """See Snapshot.why_not."""
@@ -210,9 +269,7 @@ cdef class ATree:
     def freeze(self):
         """The index as it is now, immutable. The same snapshot until something changes."""
         with self.lock:
-            if self.frozen is None:
-                self.frozen = self._freeze()
-            return self.frozen
+            return self._freeze() if self.frozen is None else self.frozen
 
     def stats(self):
         """Sizes of the index."""
@@ -300,11 +357,7 @@ cdef class ATree:
         return definition in list(found)
 
     cdef Snapshot _freeze(self):
-        cdef bytes rows = json.dumps(self.catalog.rows).encode()
-        cdef const char* catalog = rows
-        cdef size_t length = len(rows)
         cdef vector[Entry] entries
-        cdef vector[char] buffer
         cdef Entry entry
         cdef pair[int64_t, uint32_t] item
         with nogil:
@@ -313,7 +366,20 @@ cdef class ATree:
                 entry.id = item.first
                 entry.root = item.second
                 entries.push_back(entry)
-            build_plan(&self.store, &self.catalog.table, &entries, catalog, length, &buffer)
+        self.frozen = self._build(&entries)
+        self.base = self.frozen
+        self.added.clear()
+        self.dead.clear()
+        self.redefined.clear()
+        return self.frozen
+
+    cdef Snapshot _build(self, vector[Entry]* entries):
+        cdef bytes rows = json.dumps(self.catalog.rows).encode()
+        cdef const char* catalog = rows
+        cdef size_t length = len(rows)
+        cdef vector[char] buffer
+        with nogil:
+            build_plan(&self.store, &self.catalog.table, entries, catalog, length, &buffer)
         return freeze_buffer(self.catalog, &buffer)
 
 

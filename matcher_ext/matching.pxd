@@ -15,30 +15,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport AttributeIndex, Plan
-from matcher_ext.visit cimport Visit
+from matcher_ext.filling cimport Scratch
+from matcher_ext.plan cimport Plan
 
 cdef enum Memo:
     UNASKED
     IS_FALSE
     IS_TRUE
-
-cdef struct Run:                # of true pushed leaves
-    uint32_t first
-    uint32_t end
-
-cdef cppclass Scratch:
-    Visit visit
-    vector[uint64_t] bits
-    vector[uint8_t] memos       # of lazy leaves and slots
-    vector[uint32_t] asked      # those that are set
-    vector[uint64_t] turns      # pair records that were run
-    vector[uint32_t] turned
-    vector[uint32_t] points     # values that predicates name
-    uint32_t partition          # the point of the partition's value, or NOTHING
-    vector[Run] runs
-    vector[uint32_t] nodes      # true inner nodes of a level
-    vector[uint32_t] matched    # entries
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil
 # Before match_visit: what a slot is to answer for this visit, instead of its program.
@@ -48,11 +31,5 @@ cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nog
 # Matches scratch.visit; the true entries are left in scratch.matched, each once.
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
-) noexcept nogil
-cdef uint32_t find_number(
-    const Plan* plan, const AttributeIndex* attribute, int64_t word
-) noexcept nogil
-cdef uint32_t find_text(
-    const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil

@@ -23,7 +23,7 @@ from matcher_ext.arena cimport (
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.graph cimport begin_graph_visit, evaluate_node
 from matcher_ext.leaves cimport group_of
-from matcher_ext.matching cimport find_number, find_text
+from matcher_ext.filling cimport find_number, find_text
 from matcher_ext.plan cimport *
 from matcher_ext.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.visit cimport Value, is_eligible, read_visit, test_predicate

@@ -20,7 +20,7 @@ from matcher_ext.arena cimport (
     text_length,
     text_offset,
 )
-from matcher_ext.matching cimport find_number, find_text
+from matcher_ext.filling cimport find_number, find_text
 from matcher_ext.plan cimport *
 from matcher_ext.visit cimport Value, Visit, is_eligible, test_predicate
 

@@ -3,8 +3,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
-from matcher_ext.matching cimport Scratch
 from matcher_ext.plan cimport Plan
 
 cdef class ScratchHolder:

@@ -13,9 +13,11 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
-from matcher_ext.arrow cimport Batch, Stream, read_row
+from matcher_ext.arrow cimport Batch, Stream
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.cells cimport read_row
 from matcher_ext.checking cimport check_plan
+from matcher_ext.counting cimport Counter, count_rows, open_counter
 from matcher_ext.graph cimport (
     begin_graph_visit,
     draw_node,
@@ -24,7 +26,6 @@ from matcher_ext.graph cimport (
     find_reasons,
 )
 from matcher_ext.matching cimport (
-    Scratch,
     copy_ids,
     drop_dead,
     match_visit,
@@ -32,7 +33,7 @@ from matcher_ext.matching cimport (
     preset_slot,
 )
 from matcher_ext.plan cimport *
-from matcher_ext.slices cimport ROWS, Slices, count_block, open_slices
+from matcher_ext.slices cimport ROWS
 from matcher_ext.visit cimport clear_visit, is_eligible, read_visit
 
 from matcher_ext.refusals import SnapshotError, UnknownIdError
@@ -268,19 +269,18 @@ cdef class Snapshot:
         }
 
     def _count(self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts):
-        """Blocks of visits, bit by bit; rows with a negative code never get into a block."""
-        cdef Slices slices
-        cdef vector[int64_t] lines
-        cdef const int64_t* groups = NULL
+        """Block by block; rows with a negative code never get into a block."""
+        cdef Counter counter
+        cdef vector[int64_t] groups
+        cdef ScratchHolder holder = self._take()
         cdef Batch batch
         cdef int64_t row, start = 0
         if counts.shape[0] == 0 or counts.shape[1] == 0:
             return
-        open_slices(&self.plan, &slices)
-        slices.rows = 0
-        lines.resize(<int>ROWS)
+        open_counter(&self.plan, &counter)
+        groups.resize(<int>ROWS)
         if codes is not None:
-            groups = lines.data()
+            counter.groups = groups.data()
         for batch in read_batches(self.catalog, record_batch):
             if codes is not None and start + batch.rows > codes.shape[0]:
                 raise ValueError("there are fewer group codes than rows")
@@ -289,25 +289,23 @@ cdef class Snapshot:
                     if codes is not None:
                         if codes[start + row] < 0:
                             continue
-                        lines[slices.rows] = codes[start + row]
+                        groups[counter.slices.rows] = codes[start + row]
                     read_row(
                         &self.catalog.table, &batch.columns, &batch.leaves, row,
-                        &slices.visits[slices.rows],
+                        &counter.slices.visits[counter.slices.rows],
                     )
-                    slices.rows += 1
-                    if slices.rows == ROWS:
-                        count_block(
-                            &self.plan, &self.catalog.table, &slices,
-                            groups, &counts[0, 0],
+                    counter.slices.rows += 1
+                    if counter.slices.rows == ROWS:
+                        count_rows(
+                            &self.plan, &self.catalog.table, &holder.scratch, &counter,
+                            &counts[0, 0],
                         )
-                        slices.rows = 0
             start += batch.rows
         with nogil:
-            if slices.rows:
-                count_block(
-                    &self.plan, &self.catalog.table, &slices,
-                    groups, &counts[0, 0],
-                )
+            count_rows(
+                &self.plan, &self.catalog.table, &holder.scratch, &counter, &counts[0, 0]
+            )
+        self.pool.append(holder)
 
     def _is_whole(self):
         cdef uint64_t found
@@ -396,6 +394,8 @@ cdef class Overlay:
             self.dead[entry >> 6] |= <uint64_t>1 << (entry & 63)
         for name in names:
             encoded = name.encode()
+            if find_plan_definition(&below.plan, encoded) == NOTHING:
+                continue        # nothing below refers to it
             self.replaced.push_back(find_plan_definition(&below.plan, encoded))
             entry = find_plan_definition(&definitions.plan, encoded)
             self.meanings.push_back(definitions.plan.definitions[entry].root)

@@ -1,0 +1,231 @@
+"""The first step of matching: bits of leaves from a visit's values (filling.pxd)."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+from libcpp.algorithm cimport lower_bound
+
+from matcher_ext.arena cimport (
+    FLOAT,
+    GEO,
+    INTEGER_SET,
+    IP,
+    NOTHING,
+    STRING,
+    STRING_SET,
+    TRUE,
+    hash_bytes,
+    text_length,
+    text_offset,
+)
+from matcher_ext.plan cimport *
+from matcher_ext.visit cimport Value, test_predicate
+
+
+cdef uint32_t find_number(
+    const Plan* plan, const AttributeIndex* attribute, int64_t word
+) noexcept nogil:
+    """The rank of the first key that is not below."""
+    cdef const int64_t* keys = plan.keys + attribute.keys
+    return <uint32_t>(lower_bound(keys, keys + attribute.key_count, word) - keys)
+
+
+cdef uint32_t find_text(
+    const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
+) noexcept nogil:
+    """The rank of a key, or key_count."""
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
+    cdef uint32_t slot = hash & attribute.mask
+    cdef const TextKey* key = &plan.texts[attribute.keys + slot]
+    while key.rank != NOTHING:
+        if key.hash == hash and text_length(key.word) == length and (
+            memcmp(plan.predicates.bytes + text_offset(key.word), text, length) == 0
+        ):
+            return key.rank
+        slot = (slot + 1) & attribute.mask
+        key = &plan.texts[attribute.keys + slot]
+    return attribute.key_count
+
+
+cdef inline void fill_intervals(
+    const Plan* plan, Scratch* scratch, const RoleIndex* role, uint32_t rank, bint exact
+) noexcept nogil:
+    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
+    cdef const Bound* bounds = plan.bounds + role.bounds
+    cdef uint32_t first = role.starts[<int>G_BETWEEN]
+    cdef uint32_t middle = role.starts[<int>G_OUTSIDE]
+    cdef uint32_t end = role.starts[<int>G_MEMBER]
+    cdef uint32_t below = rank + exact          # low < below
+    cdef uint32_t i
+    for i in range(first_interval(bounds, 0, middle - first, rank, role.widths[0]), middle - first):
+        if bounds[i].low >= below:
+            break
+        if bounds[i].high >= rank:
+            set_bit(scratch, first + i)
+    set_bits(scratch, middle, end)
+    for i in range(
+        first_interval(bounds, middle - first, end - first, rank, role.widths[1]), end - first
+    ):
+        if bounds[i].low >= below:
+            break
+        if bounds[i].high >= rank:
+            clear_bit(scratch, first + i)
+
+
+cdef inline uint32_t first_interval(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t rank, uint32_t width
+) noexcept nogil:
+    """By binary search: the first that is wide enough to reach the rank."""
+    cdef uint32_t low = rank - width if rank > width else 0
+    cdef uint32_t middle
+    while first < end:
+        middle = (first + end) >> 1
+        if bounds[middle].low < low:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+cdef void fill_scalar(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, uint32_t rank, bint exact
+) noexcept nogil:
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef const PointRow* strict         # the row whose cuts say "not above" the value
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        row = plan.points + 2 * <size_t>(attribute.point + rank) + r
+        strict = row + 2 if exact else row
+        set_bits(scratch, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO])
+        set_bits(scratch, row.up_to, role.starts[<int>G_ABOVE])
+        set_bits(scratch, role.starts[<int>G_ABOVE], row.above)
+        set_bits(scratch, strict.below, role.starts[<int>G_FROM])
+        set_bits(scratch, role.starts[<int>G_FROM], strict.from_)
+        fill_intervals(plan, scratch, role, rank, exact)
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        if exact:
+            if row.equal != NOTHING:
+                set_bit(scratch, row.equal)
+            if row.unequal != NOTHING:
+                clear_bit(scratch, row.unequal)
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_set(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
+) noexcept nogil:
+    """The set's elements that some predicate names are scratch.points[first_point:]."""
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef size_t k
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        for k in range(first_point, scratch.points.size()):
+            row = plan.points + 2 * <size_t>scratch.points[k] + r
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_present(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute
+) noexcept nogil:
+    cdef int r
+    for r in range(<int>ROLES):
+        set_bits(
+            scratch,
+            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY],
+        )
+
+
+cdef void fill_lazy(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const AttributeIndex* attribute
+) noexcept nogil:
+    """Pushed lazy leaves have no better way than to be tested."""
+    cdef uint32_t leaf
+    for leaf in range(
+        attribute.roles[<int>PUSHED].starts[<int>G_LAZY],
+        attribute.roles[<int>PUSHED].starts[<int>GROUPS],
+    ):
+        if TRUE == test_predicate(
+            plan.predicates, &plan.predicates.predicates[leaf], table, &scratch.visit
+        ):
+            set_bit(scratch, leaf)
+
+
+cdef void fill_elements(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, const Value* value,
+    bint textual,
+) noexcept nogil:
+    cdef size_t first_point = scratch.points.size()
+    cdef int64_t word
+    cdef uint32_t i, rank
+    for i in range(value.count if attribute.key_count else 0):
+        word = scratch.visit.words[value.first + i]
+        if textual:
+            rank = find_text(
+                plan, attribute, scratch.visit.bytes.data() + text_offset(word), text_length(word)
+            )
+        else:
+            rank = find_number(plan, attribute, word)
+            if rank < attribute.key_count and plan.keys[attribute.keys + rank] != word:
+                continue
+        if rank < attribute.key_count:
+            scratch.points.push_back(attribute.point + rank)
+    fill_set(plan, scratch, attribute, first_point)
+
+
+cdef void fill_attribute(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
+) noexcept nogil:
+    cdef const AttributeIndex* attribute = &plan.attributes[number]
+    cdef const Value* value = &scratch.visit.values[number]
+    cdef int type = table.attributes[number].type
+    cdef int64_t word = value.word
+    cdef uint32_t rank = 0
+    cdef bint exact = False
+    if type == STRING_SET or type == INTEGER_SET:
+        fill_elements(plan, scratch, attribute, value, type == STRING_SET)
+    elif type == IP or type == GEO:
+        fill_present(plan, scratch, attribute)
+    else:
+        if type == STRING:
+            rank = attribute.key_count
+            if rank:
+                rank = find_text(
+                    plan, attribute, scratch.visit.bytes.data() + text_offset(word),
+                    text_length(word),
+                )
+            exact = rank < attribute.key_count
+        else:
+            if type == FLOAT:
+                word = order_float(word)
+            rank = find_number(plan, attribute, word)
+            exact = rank < attribute.key_count and plan.keys[attribute.keys + rank] == word
+        if exact:
+            scratch.points.push_back(attribute.point + rank)
+            if number == plan.totals.partition:
+                scratch.partition = attribute.point + rank
+        fill_scalar(plan, scratch, attribute, rank, exact)
+    fill_lazy(plan, table, scratch, attribute)
+
+
+cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef uint32_t leaf
+    cdef int r
+    for r in range(<int>ROLES):
+        for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
+            if not scratch.visit.values[plan.predicates.predicates[leaf].attribute].known:
+                set_bit(scratch, leaf)

@@ -1,0 +1,71 @@
+"""Long runs over the index: many mutated files, long histories, a build with a sanitizer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.matcher_ext.test_snapshot import MUTATE, VISIT, make_index
+from tests.matcher_ext.test_state_machine import IndexMachine
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PARTS = ("matcher_ext", "targeting", "tests/__init__.py", "tests/matcher_ext", "setup.py")
+SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
+
+pytestmark = pytest.mark.soak
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "index.atree"
+    make_index().freeze().save(path)
+    done = subprocess.run(
+        [sys.executable, "-c", MUTATE, str(path), repr(VISIT), "10000", str(seed)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_long_histories_match_like_the_evaluator() -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        IndexMachine,
+        settings=settings(deadline=None, max_examples=1000, stateful_step_count=50),
+    )
+
+
+def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
+    """Its own build in a folder of its own, with bounds checks in the standard containers."""
+    for part in PARTS:
+        target = tmp_path / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (CHECKOUT / part).is_dir():
+            shutil.copytree(CHECKOUT / part, target, ignore=shutil.ignore_patterns("*.so"))
+        else:
+            shutil.copy(CHECKOUT / part, target)
+    environment = os.environ | {"CFLAGS": SANITIZE, "LDFLAGS": "-fsanitize=address"}
+    build = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    library = subprocess.run(
+        ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    environment |= {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+    modules = ("atree", "batch", "live", "matching", "paper", "snapshot", "state_machine")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider"]
+        + [f"tests/matcher_ext/test_{module}.py" for module in modules],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
