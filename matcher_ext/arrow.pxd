@@ -16,6 +16,7 @@ cdef class Batch:
     cdef CompiledCatalog catalog
     cdef vector[Column] columns
     cdef vector[uint32_t] leaves        # columns that are attributes
+    cdef set names                      # of those attributes
     cdef readonly int64_t rows
 
     cdef uint32_t _add(self, const ArrowSchema* schema, const ArrowArray* array, uint32_t parent)

@@ -93,6 +93,7 @@ cdef class Batch:
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
         self.owners = (schema_capsule, array_capsule)
         self.catalog = catalog
+        self.names = set()
         if strcmp(schema.format, b"+s") != 0:
             raise TypeError("a record batch is needed, not a single array")
         self.rows = array.length
@@ -140,9 +141,9 @@ cdef class Batch:
         cdef uint32_t number = self._add(schema, array, parent)
         cdef uint32_t latitude
         cdef int64_t i
-        for leaf in self.leaves:
-            if self.columns[leaf].attribute == self.catalog.numbers[name]:
-                raise ValueError(f"two columns carry the attribute {name}")
+        if name in self.names:
+            raise ValueError(f"two columns carry the attribute {name}")
+        self.names.add(name)
         self.columns[number].attribute = self.catalog.numbers[name]
         self.leaves.push_back(number)
         if self.columns[number].layout != STRUCTURE:

@@ -89,6 +89,16 @@ cdef struct Column:
     int64_t factor
     uint8_t layout          # Layout
 
+# Clears `count` visits and fills them from as many rows: column by column, nulls by the word, so
+# that a wide batch of sparse columns costs little more than the values it holds.
+cdef void read_rows(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const vector[uint32_t]* leaves,
+    int64_t first_row,
+    int64_t count,
+    Visit* visits,
+) noexcept nogil
 # Clears the visit and fills it from one row.
 cdef void read_row(
     const CatalogTable* table,

@@ -301,6 +301,72 @@ cdef int64_t locate(
     return -1 if is_null(column, index) else index
 
 
+cdef void read_cell(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const Column* column,
+    int64_t row,
+    Visit* visit,
+) noexcept nogil:
+    cdef const Column* values
+    cdef int64_t index = locate(columns, column, row)
+    if index < 0:
+        return
+    if column.dictionary != NOTHING:
+        values = &columns[0][column.dictionary]
+        index = dictionary_index(column, values, index)
+        if not is_null(values, index):
+            set_cell(table, values, index, column.attribute, visit)
+    elif column.layout == STRUCTURE:
+        set_structure(table, columns, column, index, column.attribute, visit)
+    elif column.child != NOTHING:
+        set_list(table, columns, column, index, column.attribute, visit)
+    else:
+        set_cell(table, column, index, column.attribute, visit)
+
+
+cdef int64_t skip_nulls(
+    const vector[Column]* columns, const Column* column, int64_t row, int64_t end
+) noexcept nogil:
+    """The next row that may hold a value: whole bytes of nulls are passed over at once."""
+    cdef const uint8_t* bits
+    cdef int64_t shift = column.array.offset
+    if column.layout == NULLS:
+        return end
+    if column.array.null_count == 0 or column.array.n_buffers == 0 or (
+        column.parent == NOTHING or columns[0][column.parent].parent != NOTHING
+    ):
+        return row
+    bits = <const uint8_t*>column.array.buffers[0]
+    if bits == NULL:
+        return row
+    shift += columns[0][column.parent].array.offset
+    while row < end and not bits[(row + shift) >> 3] >> ((row + shift) & 7):
+        row = (((row + shift) >> 3) + 1) * 8 - shift
+    return min(row, end)
+
+
+cdef void read_rows(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const vector[uint32_t]* leaves,
+    int64_t first_row,
+    int64_t count,
+    Visit* visits,
+) noexcept nogil:
+    cdef const Column* column
+    cdef int64_t row, end = first_row + count
+    cdef size_t i
+    for row in range(count):
+        clear_visit(table, &visits[row])
+    for i in range(leaves.size()):
+        column = &columns[0][leaves[0][i]]
+        row = skip_nulls(columns, column, first_row, end)
+        while row < end:
+            read_cell(table, columns, column, row, &visits[row - first_row])
+            row = skip_nulls(columns, column, row + 1, end)
+
+
 cdef void read_row(
     const CatalogTable* table,
     const vector[Column]* columns,
@@ -308,24 +374,4 @@ cdef void read_row(
     int64_t row,
     Visit* visit,
 ) noexcept nogil:
-    cdef const Column* column
-    cdef const Column* values
-    cdef size_t i
-    cdef int64_t index
-    clear_visit(table, visit)
-    for i in range(leaves.size()):
-        column = &columns[0][leaves[0][i]]
-        index = locate(columns, column, row)
-        if index < 0:
-            continue
-        if column.dictionary != NOTHING:
-            values = &columns[0][column.dictionary]
-            index = dictionary_index(column, values, index)
-            if not is_null(values, index):
-                set_cell(table, values, index, column.attribute, visit)
-        elif column.layout == STRUCTURE:
-            set_structure(table, columns, column, index, column.attribute, visit)
-        elif column.child != NOTHING:
-            set_list(table, columns, column, index, column.attribute, visit)
-        else:
-            set_cell(table, column, index, column.attribute, visit)
+    read_rows(table, columns, leaves, row, 1, visit)

@@ -10,14 +10,16 @@ from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.filling cimport Scratch
 from matcher_ext.plan cimport Plan
 from matcher_ext.slices cimport Slices
+from matcher_ext.visit cimport Visit
 
 cdef cppclass Counter:
     Slices slices
-    const int64_t* groups       # by row of the block, or NULL
+    const int64_t* groups       # by row of the block, negative: leave out; or NULL
     int64_t sliced_ns           # what a block took this way, or 0
     int64_t single_ns
 
 cdef void open_counter(const Plan* plan, Counter* counter) noexcept nogil
+cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil
 # Counts the rows in counter.slices and empties the block.
 cdef void count_rows(
     const Plan* plan,

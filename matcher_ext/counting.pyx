@@ -19,6 +19,12 @@ cdef extern from * nogil:
     int64_t nanoseconds()
     void exchange_values(Visit& a, Visit& b)
 
+
+cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil:
+    """Lends a visit to a scratch without copying it."""
+    exchange_values(a[0], b[0])
+
+
 cdef enum:
     FEW = 64            # rows; below, slices are not worth their set-up
 
@@ -44,10 +50,12 @@ cdef void count_singly(
     cdef size_t i
     for row in range(counter.slices.rows):
         if counter.groups != NULL:
+            if counter.groups[row] < 0:
+                continue
             line = counts + counter.groups[row] * size
-        exchange_values(scratch.visit, counter.slices.visits[row])
+        exchange_visits(&scratch.visit, &counter.slices.visits[row])
         match_visit(plan, table, scratch)
-        exchange_values(scratch.visit, counter.slices.visits[row])
+        exchange_visits(&scratch.visit, &counter.slices.visits[row])
         for i in range(scratch.matched.size()):
             line[scratch.matched[i]] += 1
 

@@ -1,7 +1,7 @@
-"""Counting matches of many visits at once: one bit per visit, 512 visits in a slice.
+"""Counting matches of many visits at once: one bit per visit, 2,048 visits in a slice.
 
-A slice is one cache line that says of which visits of a block a node is true. Truth is sparse:
-most nodes are true of none of 512 visits, have no slice at all, and cost one look at a number.
+A slice says of which visits of a block a node is true. Truth is sparse: most nodes are true of no
+visit of a block, have no slice at all, and cost one look at a number.
 
   1. rows: each visit in typed form, and the rank of each of its values among the keys;
   2. leaves: per attribute, the visits with each key (and below each key), from which every group
@@ -17,11 +17,11 @@ from matcher_ext.plan cimport Plan
 from matcher_ext.visit cimport Visit
 
 cdef enum:
-    ROWS = 512
-    WORDS_OF_SLICE = 8
+    ROWS = 2048
+    WORDS_OF_SLICE = 32
 
 cdef struct Slice:
-    uint64_t words[8]
+    uint64_t words[32]
 
 cdef struct Cell:               # one row's value of an attribute
     uint32_t row

@@ -404,6 +404,7 @@ cdef void add_bits(
     const Slice* found, const int64_t* groups, int64_t size, uint32_t entry, int64_t* counts
 ) noexcept nogil:
     cdef uint64_t bits
+    cdef int64_t line
     cdef int i
     for i in range(WORDS_OF_SLICE):
         bits = found.words[i]
@@ -411,7 +412,9 @@ cdef void add_bits(
             counts[entry] += count_bits(bits)
             continue
         while bits:
-            counts[groups[64 * i + first_bit(bits)] * size + entry] += 1
+            line = groups[64 * i + first_bit(bits)]
+            if line >= 0:
+                counts[line * size + entry] += 1
             bits &= bits - 1
 
 

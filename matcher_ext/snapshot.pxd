@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
@@ -12,6 +13,10 @@ cdef class ScratchHolder:
     cdef Scratch scratch
     cdef vector[int64_t] ids
     cdef GraphScratch graph
+
+cdef class CounterHolder:
+    """The same for counting, which needs more of it."""
+    cdef Counter counter
 
 cdef class Overlay:
     """What a LiveIndex lays over a snapshot: dead entries, and definitions that were replaced.
@@ -32,8 +37,10 @@ cdef class Snapshot:
     cdef list pool                  # of ScratchHolder, idle
     cdef object sorted_ids          # numpy, made when first asked for
     cdef object id_order
+    cdef list counters              # of CounterHolder, idle
 
     cdef ScratchHolder _take(self)
+    cdef CounterHolder _take_counter(self)
     cdef ScratchHolder _match(self, visit, Overlay overlay)
     cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF

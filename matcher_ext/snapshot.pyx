@@ -9,15 +9,16 @@ import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
 from matcher_ext.arrow cimport Batch, Stream
 from matcher_ext.catalog cimport CompiledCatalog
-from matcher_ext.cells cimport read_row
+from matcher_ext.cells cimport read_row, read_rows
 from matcher_ext.checking cimport check_plan
-from matcher_ext.counting cimport Counter, count_rows, open_counter
+from matcher_ext.counting cimport Counter, count_rows, exchange_visits, open_counter
 from matcher_ext.graph cimport (
     begin_graph_visit,
     draw_node,
@@ -34,7 +35,7 @@ from matcher_ext.matching cimport (
 )
 from matcher_ext.plan cimport *
 from matcher_ext.slices cimport ROWS
-from matcher_ext.visit cimport clear_visit, is_eligible, read_visit
+from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
 
 from matcher_ext.refusals import SnapshotError, UnknownIdError
 
@@ -57,6 +58,7 @@ cdef class Snapshot:
         cdef const char* wrong
         snapshot.mapping = map_file(path)
         snapshot.pool = []
+        snapshot.counters = []
         PyObject_GetBuffer(snapshot.mapping, &view, PyBUF_SIMPLE)
         cdef const char* buffer = <const char*>view.buf
         cdef uint64_t size = <uint64_t>view.len
@@ -203,21 +205,28 @@ cdef class Snapshot:
         cdef ScratchHolder holder = self._take()
         cdef Batch batch
         cdef vector[int64_t] offsets, ids
+        cdef vector[Visit] visits
         cdef size_t count
-        cdef int64_t row
+        cdef int64_t block, first, rows, row
+        visits.resize(<int>ROWS)
         offsets.push_back(0)
         for batch in read_batches(self.catalog, record_batch):
             with nogil:
-                for row in range(batch.rows):
-                    read_row(
-                        &self.catalog.table, &batch.columns, &batch.leaves, row,
-                        &holder.scratch.visit,
+                for block in range((batch.rows + ROWS - 1) // ROWS):
+                    first = block * ROWS
+                    rows = min(<int64_t>ROWS, batch.rows - first)
+                    read_rows(
+                        &self.catalog.table, &batch.columns, &batch.leaves, first, rows,
+                        visits.data(),
                     )
-                    match_visit(&self.plan, &self.catalog.table, &holder.scratch)
-                    count = ids.size()
-                    ids.resize(count + holder.scratch.matched.size())
-                    copy_ids(&self.plan, &holder.scratch, ids.data() + count)
-                    offsets.push_back(<int64_t>ids.size())
+                    for row in range(rows):
+                        exchange_visits(&holder.scratch.visit, &visits[row])
+                        match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+                        exchange_visits(&holder.scratch.visit, &visits[row])
+                        count = ids.size()
+                        ids.resize(count + holder.scratch.matched.size())
+                        copy_ids(&self.plan, &holder.scratch, ids.data() + count)
+                        offsets.push_back(<int64_t>ids.size())
         self.pool.append(holder)
         return to_numpy(&offsets), to_numpy(&ids)
 
@@ -269,43 +278,34 @@ cdef class Snapshot:
         }
 
     def _count(self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts):
-        """Block by block; rows with a negative code never get into a block."""
-        cdef Counter counter
-        cdef vector[int64_t] groups
+        """Block by block, each with the group codes of its rows."""
+        cdef CounterHolder held = self._take_counter()
+        cdef Counter* counter = &held.counter
         cdef ScratchHolder holder = self._take()
         cdef Batch batch
-        cdef int64_t row, start = 0
+        cdef int64_t block, first, start = 0
         if counts.shape[0] == 0 or counts.shape[1] == 0:
             return
-        open_counter(&self.plan, &counter)
-        groups.resize(<int>ROWS)
-        if codes is not None:
-            counter.groups = groups.data()
+        counter.groups = NULL
         for batch in read_batches(self.catalog, record_batch):
             if codes is not None and start + batch.rows > codes.shape[0]:
                 raise ValueError("there are fewer group codes than rows")
             with nogil:
-                for row in range(batch.rows):
+                for block in range((batch.rows + ROWS - 1) // ROWS):
+                    first = block * ROWS
+                    counter.slices.rows = <uint32_t>min(<int64_t>ROWS, batch.rows - first)
                     if codes is not None:
-                        if codes[start + row] < 0:
-                            continue
-                        groups[counter.slices.rows] = codes[start + row]
-                    read_row(
-                        &self.catalog.table, &batch.columns, &batch.leaves, row,
-                        &counter.slices.visits[counter.slices.rows],
+                        counter.groups = &codes[start + first]
+                    read_rows(
+                        &self.catalog.table, &batch.columns, &batch.leaves, first,
+                        counter.slices.rows, counter.slices.visits.data(),
                     )
-                    counter.slices.rows += 1
-                    if counter.slices.rows == ROWS:
-                        count_rows(
-                            &self.plan, &self.catalog.table, &holder.scratch, &counter,
-                            &counts[0, 0],
-                        )
+                    count_rows(
+                        &self.plan, &self.catalog.table, &holder.scratch, counter, &counts[0, 0]
+                    )
             start += batch.rows
-        with nogil:
-            count_rows(
-                &self.plan, &self.catalog.table, &holder.scratch, &counter, &counts[0, 0]
-            )
         self.pool.append(holder)
+        self.counters.append(held)
 
     def _is_whole(self):
         cdef uint64_t found
@@ -330,6 +330,14 @@ cdef class Snapshot:
         open_scratch(&self.plan, &holder.scratch)
         clear_visit(&self.catalog.table, &holder.scratch.visit)
         return holder
+
+    cdef CounterHolder _take_counter(self):
+        cdef CounterHolder held
+        if self.counters:
+            return self.counters.pop()
+        held = CounterHolder()
+        open_counter(&self.plan, &held.counter)
+        return held
 
     cdef ScratchHolder _match(self, visit, Overlay overlay):
         cdef ScratchHolder holder = self._take()
@@ -406,6 +414,7 @@ cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
     cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
     cdef const char* wrong
     snapshot.pool = []
+    snapshot.counters = []
     snapshot.catalog = catalog
     snapshot.owned.swap(buffer[0])
     wrong = read_header(snapshot.owned.data(), snapshot.owned.size(), &snapshot.plan)
@@ -466,7 +475,6 @@ def read_batches(CompiledCatalog catalog, source):
 cdef object to_numpy(vector[int64_t]* values):
     array = numpy.empty(values.size(), dtype=numpy.int64)
     cdef int64_t[::1] target = array
-    cdef size_t i
-    for i in range(values.size()):
-        target[i] = values[0][i]
+    if values.size():
+        memcpy(&target[0], values.data(), values.size() * sizeof(int64_t))
     return array

@@ -36,7 +36,7 @@ def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, seed: int)
 
 
 def test_long_histories_match_like_the_evaluator() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         IndexMachine,
         settings=settings(deadline=None, max_examples=1000, stateful_step_count=50),
     )
