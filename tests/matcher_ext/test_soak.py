@@ -42,6 +42,11 @@ def test_long_histories_match_like_the_evaluator() -> None:
     )
 
 
+def find_library(name: str) -> str:
+    command = ["g++", f"-print-file-name={name}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
     """Its own build in a folder of its own, with bounds checks in the standard containers."""
     for part in PARTS:
@@ -54,10 +59,8 @@ def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
     environment = os.environ | {"CFLAGS": SANITIZE, "LDFLAGS": "-fsanitize=address"}
     build = [sys.executable, "setup.py", "build_ext", "--inplace"]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
-    library = subprocess.run(
-        ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    environment |= {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+    libraries = " ".join(find_library(name) for name in ("libasan.so", "libstdc++.so.6"))
+    environment |= {"LD_PRELOAD": libraries, "ASAN_OPTIONS": "detect_leaks=0"}
     modules = ("atree", "batch", "live", "matching", "paper", "snapshot", "state_machine")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider"]
