@@ -13,3 +13,5 @@ urlpatterns = [
     path("reports/", include("exchange.reports.urls")),
     path("", include("exchange.web.urls")),
 ]
+
+handler500 = "exchange.web.views.errors.show_server_error"

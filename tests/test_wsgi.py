@@ -49,6 +49,13 @@ def test_alive_but_not_ready_without_database_and_broker(lonely_client: Client) 
     }
 
 
+def test_pages_say_that_the_database_is_away(lonely_client: Client) -> None:
+    reply = lonely_client.send(None, method="GET", path="/login/")
+    assert reply.status == 503
+    assert reply.headers["retry-after"]
+    assert "The database does not answer" in reply.body.decode()
+
+
 def test_metrics_add_up_over_the_workers(lonely_client: Client) -> None:
     """Connections land on either worker; the numbers must not depend on which one is asked."""
     before = samples(lonely_client)
