@@ -218,6 +218,7 @@ cdef class ATree:
         """Takes measured rates by the text of a predicate; returns how many are in the index."""
         cdef uint32_t node
         known = 0
+        rates = {text: check_rate(text, rate) for text, rate in rates.items()}
         with self.lock:
             for text, rate in rates.items():
                 self._normalise([text])
@@ -226,7 +227,7 @@ cdef class ATree:
                     begin_form(&self.store, &self.form)
                     node = find(&self.store, &self.form, self.form.roots[0])
                 if node != NOTHING and self.store.nodes[node].kind == NORMAL_PREDICATE:
-                    self.store.rates[self.store.nodes[node].first] = min(max(rate, 0.0), 1.0)
+                    self.store.rates[self.store.nodes[node].first] = rate
                     known += 1
             self.frozen = None
         return known
@@ -393,3 +394,14 @@ def compile_catalog(catalog):
 def text_of(expression):
     """An expression's text; a plain text is its own."""
     return expression if isinstance(expression, str) else expression.text
+
+
+def check_rate(text, rate):
+    """A truth rate as a float. A job that measured something else must hear of it."""
+    try:
+        number = float(rate)
+    except (TypeError, ValueError):
+        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not a number") from None
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not between 0 and 1")
+    return number
