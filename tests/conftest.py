@@ -39,7 +39,7 @@ def django_db_modify_db_settings(services: dict[str, str]) -> None:
     """pytest-django asks for this before it makes the test database: the server must run then."""
 
 
-def _test_environment() -> dict[str, str]:
+def environment_of_the_tests() -> dict[str, str]:
     """For another process that shall see the test database, not the one it is made from."""
     address = urlsplit(os.environ["DATABASE_URL"])
     test_address = address._replace(path="/" + connection.settings_dict["NAME"])
@@ -50,7 +50,7 @@ def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM
     return Program(
         name=name,
         argv=[str(Path(sys.executable).with_name(argv[0])), *argv[1:]],
-        environment=_test_environment(),
+        environment=environment_of_the_tests(),
         log=settings.VAR_DIR / "log" / f"{name}.log",
         folder=settings.BASE_DIR,
         stop_signal=stop_signal,

@@ -1,6 +1,7 @@
 """The only way for people to change the market: allowed, checked, atomic.
 
-Whatever touches what is served asks for a new snapshot once the change is committed.
+Whatever touches what is served asks for a new snapshot in the same transaction: a change cannot be
+saved without its request, also while the broker is down.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from django.db import transaction
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import require_edit
-from exchange.celery import app
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.snapshots.requests import request_build
 from targeting import Expression, parse
 
 
@@ -32,7 +33,7 @@ def save_party(*, party: Party, by: User) -> Party:
     party.full_clean()
     party.save()
     if not is_new:
-        request_build_on_commit()
+        request_build(requested_by=by)
     return party
 
 
@@ -44,7 +45,7 @@ def save_edge(*, edge: Edge, by: User) -> Edge:
     before = Edge.objects.locked(edge.pk)
     edge.save()
     if edge.is_active or (before and before.is_active):
-        request_build_on_commit()
+        request_build(requested_by=by)
     return edge
 
 
@@ -57,7 +58,7 @@ def save_campaign(*, campaign: Campaign, by: User) -> Campaign:
     before = Campaign.objects.locked(campaign.pk)
     campaign.save()
     if campaign.is_live or (before and before.is_live):
-        request_build_on_commit()
+        request_build(requested_by=by)
     return campaign
 
 
@@ -68,11 +69,5 @@ def save_booking(*, booking: Booking, by: User) -> Booking:
     before = Booking.objects.locked(booking.pk)
     booking.save()
     if booking.campaign.is_live or (before and before.campaign.is_live):
-        request_build_on_commit()
+        request_build(requested_by=by)
     return booking
-
-
-def request_build_on_commit() -> None:
-    """Robust, because the message is only a hint: a broker that is down must not turn a saved
-    change into an error."""
-    transaction.on_commit(lambda: app.send_task("snapshots.request_build"), robust=True)

@@ -11,8 +11,6 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from exchange.accounts.models import User
-from exchange.celery import app
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.building import Built, write_snapshot
@@ -22,6 +20,7 @@ from exchange.snapshots.keys import publish_keys
 from exchange.snapshots.market import read_market
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError, Listener, Progress, ignore_progress
+from exchange.snapshots.requests import request_build, start_on_commit
 
 Status = SnapshotBuild.Status
 
@@ -32,30 +31,6 @@ KEPT_SNAPSHOTS = 5
 
 def snapshot_directory() -> SnapshotDirectory:
     return SnapshotDirectory(settings.SNAPSHOT_DIR)
-
-
-@transaction.atomic
-def request_build(*, requested_by: User | None = None, attempt: int = 1) -> SnapshotBuild:
-    """The build that will hold every change saved before now: the waiting one if there is one.
-
-    The lock on the waiting row keeps it from starting before the caller's own transaction is over,
-    so a change made in that transaction cannot be missed.
-    """
-    while True:
-        waiting = SnapshotBuild.objects.select_for_update().filter(status=Status.QUEUED).first()
-        if waiting is not None:
-            return waiting
-        try:
-            with transaction.atomic():
-                build = SnapshotBuild.objects.create(requested_by=requested_by, attempt=attempt)
-        except IntegrityError:
-            continue  # another request came first; the next look finds it
-        start_on_commit(build.pk)
-        return build
-
-
-def start_on_commit(build_id: int) -> None:
-    transaction.on_commit(lambda: app.send_task("snapshots.build", [build_id]), robust=True)
 
 
 def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:

@@ -1,12 +1,12 @@
 """The Celery tasks of snapshots; each calls one service."""
 
 from exchange.celery import app
-from exchange.snapshots import keys, services
+from exchange.snapshots import keys, requests, services
 
 
 @app.task(name="snapshots.request_build")
 def request_build() -> None:
-    services.request_build()
+    requests.request_build()
 
 
 @app.task(name="snapshots.build")

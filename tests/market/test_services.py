@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -25,7 +24,9 @@ from exchange.market.services import (
     save_edge,
     save_party,
 )
+from exchange.snapshots.models import SnapshotBuild
 from targeting import ExpressionError
+from tests.conftest import environment_of_the_tests
 
 
 @pytest.fixture
@@ -168,31 +169,26 @@ def test_the_seeded_catalogue_takes_what_people_ask_for(text: str) -> None:
     assert check_expression(text=text).attributes
 
 
-def count_requests(capture: DjangoCaptureOnCommitCallbacks, save: Callable[[], object]) -> int:
-    with capture() as callbacks:
-        save()
-    return len(callbacks)
+def count_requests(save: Callable[[], object]) -> int:
+    SnapshotBuild.objects.all().delete()
+    save()
+    return SnapshotBuild.objects.filter(status="queued").count()
 
 
 def test_a_snapshot_is_asked_for_only_when_what_is_served_changes(
     erin: User,
     campaign: Campaign,
     herald: Party,
-    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     placed = Booking(campaign=campaign, publisher=herald)
 
     def save(status: Campaign.Status) -> int:
         campaign.status = status
-        return count_requests(
-            django_capture_on_commit_callbacks, lambda: save_campaign(campaign=campaign, by=erin)
-        )
+        return count_requests(lambda: save_campaign(campaign=campaign, by=erin))
 
     def book(*, is_active: bool) -> int:
         placed.is_active = is_active
-        return count_requests(
-            django_capture_on_commit_callbacks, lambda: save_booking(booking=placed, by=erin)
-        )
+        return count_requests(lambda: save_booking(booking=placed, by=erin))
 
     draft, live, paused = Campaign.Status.DRAFT, Campaign.Status.LIVE, Campaign.Status.PAUSED
     assert [save(status) for status in (live, draft, draft, live, paused)] == [1, 1, 0, 1, 1]
@@ -201,30 +197,25 @@ def test_a_snapshot_is_asked_for_only_when_what_is_served_changes(
     assert [book(is_active=False), book(is_active=True)] == [1, 1]
 
 
-def test_edges_ask_for_a_snapshot_unless_inactive_before_and_after(
-    bob: User, edge: Edge, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
-) -> None:
+def test_edges_ask_for_a_snapshot_unless_inactive_before_and_after(bob: User, edge: Edge) -> None:
     def save(*, is_active: bool) -> int:
         edge.is_active = is_active
-        return count_requests(
-            django_capture_on_commit_callbacks, lambda: save_edge(edge=edge, by=bob)
-        )
+        return count_requests(lambda: save_edge(edge=edge, by=bob))
 
     assert [save(is_active=active) for active in (True, False, False, True)] == [1, 1, 0, 1]
 
 
 def test_a_renamed_party_asks_for_a_snapshot_and_a_new_one_does_not(
-    bob: User, herald: Party, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    bob: User, herald: Party
 ) -> None:
     new = Party(
         kind="publisher", name="Gazette", seller_id="gazette", organisation=herald.organisation
     )
-    capture = django_capture_on_commit_callbacks
-    assert count_requests(capture, lambda: save_party(party=new, by=bob)) == 0
-    assert count_requests(capture, lambda: save_party(party=herald, by=bob)) == 1
+    assert count_requests(lambda: save_party(party=new, by=bob)) == 0
+    assert count_requests(lambda: save_party(party=herald, by=bob)) == 1
 
 
-def test_the_request_reaches_the_broker_by_name(
+def test_the_request_names_who_saved_and_reaches_the_broker(
     bob: User, edge: Edge, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     app.control.purge()
@@ -233,7 +224,8 @@ def test_the_request_reaches_the_broker_by_name(
     with app.connection_for_read() as broker:
         message = broker.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
         message.ack()
-    assert message.headers["task"] == "snapshots.request_build"
+    assert message.headers["task"] == "snapshots.build"
+    assert SnapshotBuild.objects.get().requested_by == bob
 
 
 def wait_until_somebody_waits_for_a_lock() -> None:
@@ -266,31 +258,33 @@ def test_a_save_that_waited_for_another_sees_what_that_one_made_live(
     Campaign.objects.update(status="draft")
     alices, erins = Campaign.objects.get(), Campaign.objects.get()
     alices.status = Campaign.Status.LIVE
-    app.control.purge()
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             save_campaign(campaign=alices, by=alice)
+            SnapshotBuild.objects.update(status="replaced")  # as if it were built meanwhile
             waiting = pool.submit(save_and_disconnect, erins, erin)
             wait_until_somebody_waits_for_a_lock()
         waiting.result(timeout=30)
     assert Campaign.objects.get().status == Campaign.Status.DRAFT
-    assert app.control.purge() == 2
+    assert SnapshotBuild.objects.get(status="queued").requested_by == erin
 
 
 DOWN = """
 import django
 django.setup()
-from exchange.market.services import request_build_on_commit
-request_build_on_commit()
+from exchange.accounts.models import User
+from exchange.market.models import Edge
+from exchange.market.services import save_edge
+save_edge(edge=Edge.objects.get(), by=User.objects.get(username="bob"))
 print("saved")
 """
 
 
-@pytest.mark.django_db
-def test_a_change_is_saved_while_the_broker_is_down() -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_change_and_its_request_are_saved_while_the_broker_is_down(bob: User, edge: Edge) -> None:
     """In a process of its own, because this one keeps its connections to the broker that is up."""
     environment = {
-        **os.environ,
+        **environment_of_the_tests(),
         "REDIS_URL": "redis://127.0.0.1:1/0",
         "DJANGO_SETTINGS_MODULE": "exchange.settings",
     }
@@ -305,3 +299,4 @@ def test_a_change_is_saved_while_the_broker_is_down() -> None:
     )
     assert done.stdout == "saved\n"
     assert "Connection refused" in done.stderr
+    assert SnapshotBuild.objects.get().status == "queued"

@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 from exchange.market.models import Booking
 from exchange.serving.directory import INDEX_FILE, SnapshotDirectory
 from exchange.snapshots.models import Phase, SnapshotBuild
-from exchange.snapshots.services import claim, has_readable_snapshot, request_build
+from exchange.snapshots.requests import request_build
+from exchange.snapshots.services import claim, has_readable_snapshot
 from tests.snapshots.story import Story, run_campaign
 
 

@@ -18,13 +18,13 @@ from exchange.snapshots.building import Built
 from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
+from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import (
     KEPT_SNAPSHOTS,
     MAX_ATTEMPTS,
     STALE_AFTER,
     activate,
     claim,
-    request_build,
     run_build,
     sweep,
 )

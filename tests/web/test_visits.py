@@ -13,7 +13,8 @@ from exchange.accounts.models import User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.seed import read_attributes
 from exchange.serving.visits import flatten
-from exchange.snapshots.services import request_build, run_build
+from exchange.snapshots.requests import request_build
+from exchange.snapshots.services import run_build
 from exchange.web.visits import EXAMPLE_VISIT, VisitProblemError, read_visit
 from tests.web.conftest import LogIn
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from exchange.accounts.permissions import may_start
 from exchange.market.models import Booking
 from exchange.snapshots.models import SnapshotBuild
-from exchange.snapshots.services import request_build
+from exchange.snapshots.requests import request_build
 from exchange.web.filters import BuildFilter
 from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
