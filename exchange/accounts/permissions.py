@@ -5,23 +5,38 @@ Knows roles only; what belongs to which organisation is not decided here.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 
 from exchange.accounts.models import Role, User
 
-Editable = Literal["party", "edge", "campaign", "booking", "api_key"]
+Editable = Literal[
+    "party",
+    "edge",
+    "campaign",
+    "booking",
+    "audience",
+    "value_list",
+    "attribute",
+    "test_visit",
+    "api_key",
+    "person",
+]
 Job = Literal["snapshot_build", "report_run"]
 
 MAY_EDIT: dict[Role, frozenset[Editable]] = {
     Role.VIEWER: frozenset(),
     Role.ANALYST: frozenset(),
-    Role.CAMPAIGN_MANAGER: frozenset({"campaign", "booking"}),
-    Role.GRAPH_OPERATOR: frozenset({"party", "edge"}),
-    Role.ADMIN: frozenset({"party", "edge", "campaign", "booking", "api_key"}),
+    Role.CAMPAIGN_MANAGER: frozenset(
+        {"campaign", "booking", "audience", "value_list", "test_visit"}
+    ),
+    Role.GRAPH_OPERATOR: frozenset({"party", "edge", "audience", "value_list", "attribute"}),
+    Role.ADMIN: frozenset(get_args(Editable)),
 }
+# The catalogue is one for all: only people of the exchange's operator change it.
+OPERATORS_ONLY: frozenset[Editable] = frozenset({"attribute"})
 
 MAY_START: dict[Role, frozenset[Job]] = {
     Role.VIEWER: frozenset(),
@@ -36,12 +51,30 @@ PLURALS: dict[Editable, str] = {
     "edge": "edges",
     "campaign": "campaigns",
     "booking": "bookings",
+    "audience": "audiences",
+    "value_list": "value lists",
+    "attribute": "attributes",
+    "test_visit": "test visits",
     "api_key": "API keys",
+    "person": "people",
 }
 
 
+def is_exchange_operator(user: User | AnonymousUser) -> bool:
+    """Sees everything, and changes what the role allows. The very first administrator has no
+    organisation yet and must be able to make one."""
+    if not isinstance(user, User) or not user.is_active:
+        return False
+    return user.is_superuser or (user.organisation is not None and user.organisation.is_operator)
+
+
 def may_edit(user: User | AnonymousUser, kind: Editable) -> bool:
-    return isinstance(user, User) and user.is_active and kind in MAY_EDIT[Role(user.role)]
+    """By role alone; whether it is theirs to edit is `market.visibility`'s to say."""
+    if not isinstance(user, User) or not user.is_active:
+        return False
+    if kind in OPERATORS_ONLY and not is_exchange_operator(user):
+        return False
+    return kind in MAY_EDIT[Role(user.role)]
 
 
 def may_start(user: User | AnonymousUser, job: Job) -> bool:

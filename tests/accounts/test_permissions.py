@@ -20,11 +20,14 @@ from exchange.accounts.permissions import (
 )
 
 EDITS: dict[str, set[Editable]] = {
-    "alice": {"campaign", "booking"},
-    "bob": {"party", "edge"},
+    "alice": {"campaign", "booking", "audience", "value_list", "test_visit"},
+    "bob": {"party", "edge", "audience", "value_list", "attribute"},
     "carol": set(),
     "dave": set(),
-    "erin": {"party", "edge", "campaign", "booking", "api_key"},
+    "erin": {
+        *("party", "edge", "campaign", "booking", "audience", "value_list", "test_visit"),
+        *("attribute", "api_key", "person"),
+    },
 }
 STARTS: dict[str, set[Job]] = {
     "alice": {"snapshot_build"},

@@ -1,0 +1,193 @@
+"""Who may see and change what of the market: one table of owners and readers, asked by everything.
+
+`visible` narrows a query, `require_change` guards a service, `sight` says how much of one object a
+person sees. Nothing else decides about organisations; roles alone are `accounts.permissions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404
+
+from exchange.accounts.models import User
+from exchange.accounts.permissions import Editable, is_exchange_operator, may_edit, require_edit
+
+Rows = TypeVar("Rows", bound=QuerySet[Any])
+Person = User | AnonymousUser
+
+REDACTED = "Only the seller, the buyer and the exchange see these conditions."
+
+
+class NotVisible(Http404):
+    """For this person the object does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
+    Without an owner it is the exchange's own, and everyone reads it."""
+
+    kind: Editable
+    owner: str | None
+    readers: tuple[str, ...] = ()
+
+
+BELONGINGS: dict[str, Belonging] = {
+    "party": Belonging("party", "organisation"),
+    "edge": Belonging("edge", "seller__organisation", ("buyer__organisation",)),
+    "campaign": Belonging("campaign", "advertiser__organisation"),
+    "booking": Belonging(
+        "booking", "campaign__advertiser__organisation", ("publisher__organisation",)
+    ),
+    "audience": Belonging("audience", "organisation"),
+    "valuelist": Belonging("value_list", "organisation"),
+    "testvisit": Belonging("test_visit", "campaign__advertiser__organisation"),
+    "attribute": Belonging("attribute", None),
+}
+
+
+def visible(rows: Rows, user: Person) -> Rows:
+    """Those of `rows` that the person may see: their organisation's, and those they trade in."""
+    belonging = belonging_of(rows.model)
+    if belonging.owner is None or is_exchange_operator(user):
+        return rows
+    organisation_id = organisation_id_of(user)
+    if organisation_id is None:
+        return rows.none()
+    seen = Q()
+    for path in (belonging.owner, *belonging.readers):
+        seen |= Q(**{path: organisation_id})
+    return rows.filter(seen)
+
+
+def owned(rows: Rows, user: Person) -> Rows:
+    """Those that belong to the person's organisation: what a form offers to work with."""
+    belonging = belonging_of(rows.model)
+    if is_exchange_operator(user):
+        return rows
+    organisation_id = organisation_id_of(user)
+    if organisation_id is None or belonging.owner is None:
+        return rows.none()
+    return rows.filter(**{belonging.owner: organisation_id})
+
+
+def may_see(user: Person, obj: Model) -> bool:
+    belonging = belonging_of(obj)
+    if belonging.owner is None or is_exchange_operator(user):
+        return True
+    organisation_id = organisation_id_of(user)
+    paths = (belonging.owner, *belonging.readers)
+    return organisation_id is not None and any(
+        follow(obj, path) == organisation_id for path in paths
+    )
+
+
+def may_change(user: Person, obj: Model) -> bool:
+    """Asks no more than the object itself holds: for lists and buttons."""
+    return may_edit(user, belonging_of(obj).kind) and owns(user, obj)
+
+
+def owns(user: Person, obj: Model) -> bool:
+    if is_exchange_operator(user):
+        return True
+    owner = owner_id_of(obj)
+    return owner is not None and owner == organisation_id_of(user)
+
+
+def require_change(by: Person, obj: Model) -> None:
+    """For services. The saved row counts as well as the one in memory: an object can neither be
+    taken from nor given to another organisation by the change itself."""
+    kind = belonging_of(obj).kind
+    stored = find_stored(obj)
+    if stored is None and is_ownerless(obj):
+        require_edit(by, kind)  # incomplete: whoever checks it next says what is missing
+        return
+    if not may_see(by, stored or obj):
+        raise NotVisible("There is no such object.")
+    require_edit(by, kind)
+    if stored is not None and not owns(by, stored):
+        raise PermissionDenied("It belongs to another organisation, which alone may change it.")
+    if not owns(by, obj):
+        raise NotVisible("There is no such object.")
+
+
+def is_ownerless(obj: Model) -> bool:
+    return belonging_of(obj).owner is not None and owner_id_of(obj) is None
+
+
+def organisation_id_of(user: Person) -> int | None:
+    if not isinstance(user, User) or not user.is_active:
+        return None
+    return user.organisation_id
+
+
+def owner_id_of(obj: Model) -> int | None:
+    """The organisation that an object belongs to; None if it is the exchange's own."""
+    owner = belonging_of(obj).owner
+    return follow(obj, owner) if owner else None
+
+
+def belonging_of(model: Model | type[Model]) -> Belonging:
+    return BELONGINGS[str(model._meta.model_name)]
+
+
+def follow(obj: Model, path: str) -> int | None:
+    """The id at the end of `seller__organisation`; None where something on the way is not set."""
+    *steps, last = path.split("__")
+    current: Any = obj
+    try:
+        for step in steps:
+            current = getattr(current, step)
+    except ObjectDoesNotExist:
+        return None
+    found: int | None = getattr(current, f"{last}_id", None)
+    return found
+
+
+def find_stored(obj: Model) -> Model | None:
+    """As saved, with what `follow` needs of it in the same query."""
+    if obj._state.adding or obj.pk is None:
+        return None
+    belonging = belonging_of(obj)
+    paths = [path for path in (belonging.owner, *belonging.readers) if path]
+    joins = {path.rpartition("__")[0] for path in paths} - {""}
+    rows: QuerySet[Model] = type(obj)._default_manager.filter(pk=obj.pk)
+    return rows.select_related(*sorted(joins)).first() if joins else rows.first()
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How much of an object a person sees. Its name and verdict are seen by all on the path."""
+
+    has_page: bool
+    reads_conditions: bool
+    reads_terms: bool
+
+    def redact(self, text: str) -> str:
+        return text if self.reads_conditions else REDACTED
+
+    def redact_lines(self, lines: Iterable[str]) -> list[str]:
+        """For differences in words: that something changed is said, what it was is not."""
+        return list(lines) if self.reads_conditions else [REDACTED]
+
+
+WHOLE = Sight(has_page=True, reads_conditions=True, reads_terms=True)
+CONDITIONS = Sight(has_page=False, reads_conditions=True, reads_terms=False)
+OUTLINE = Sight(has_page=False, reads_conditions=False, reads_terms=False)
+
+
+def sight(user: Person, obj: Model) -> Sight:
+    """The one redaction: expression, fee and bid of `obj`, for a person who has met it on a path,
+    in a list or in a difference. A disclosed edge shows its conditions to all on the path."""
+    model_name = obj._meta.model_name
+    if may_see(user, obj) and (model_name != "booking" or owns(user, obj)):
+        return WHOLE
+    if model_name == "edge" and getattr(obj, "is_disclosed", False):
+        return CONDITIONS
+    return OUTLINE
