@@ -1,12 +1,7 @@
 """The Celery tasks of snapshots; each calls one service."""
 
 from exchange.celery import app
-from exchange.snapshots import keys, requests, services
-
-
-@app.task(name="snapshots.request_build")
-def request_build() -> None:
-    requests.request_build()
+from exchange.snapshots import keys, services
 
 
 @app.task(name="snapshots.build")

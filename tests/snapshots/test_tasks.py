@@ -94,9 +94,10 @@ def test_burst_of_edits_during_a_build_makes_one_rebuild(
     story: Story, directory: SnapshotDirectory, worker: Running
 ) -> None:
     alice = hire("alice", Role.CAMPAIGN_MANAGER, Organisation.objects.get())
+    first = SnapshotBuild.objects.create()
     with transaction.atomic():
         block_reads_of_bookings()
-        app.send_task("snapshots.request_build")
+        app.send_task("snapshots.build", [first.pk])
         wait_until(lambda: SnapshotBuild.objects.filter(status=Status.BUILDING).exists(), worker)
         for number in range(20):
             story.summer.name = f"Summer {number}"
@@ -159,11 +160,12 @@ def waits_for_lock() -> bool:
 
 
 def test_progress_is_seen_while_the_build_reads(story: Story, worker: Running) -> None:
+    build = SnapshotBuild.objects.create()
     with transaction.atomic():
         block_reads_of_bookings()
-        app.send_task("snapshots.request_build")
+        app.send_task("snapshots.build", [build.pk])
         wait_until(lambda: SnapshotBuild.objects.filter(status=Status.BUILDING).exists(), worker)
-        build = SnapshotBuild.objects.get()
+        build.refresh_from_db()
         first_beat = build.heartbeat_at
         assert first_beat is not None
 
