@@ -14,3 +14,8 @@ class DemoAwareBackend(ModelBackend):
         if getattr(user, "is_demo", False) and not settings.DEMO_LOGINS:
             return False
         return super().user_can_authenticate(user)
+
+    def get_user(self, user_id: int) -> User | None:
+        """With the organisation, which every page asks for."""
+        user = User.objects.select_related("organisation").filter(pk=user_id).first()
+        return user if self.user_can_authenticate(user) else None

@@ -17,6 +17,7 @@ from django.http import Http404
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import Editable, is_exchange_operator, may_edit, require_edit
+from exchange.market.models import Booking
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 Person = User | AnonymousUser
@@ -33,7 +34,7 @@ class Belonging:
     """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
     Without an owner it is the exchange's own, and everyone reads it."""
 
-    kind: Editable
+    kind: Editable | None
     owner: str | None
     readers: tuple[str, ...] = ()
 
@@ -49,6 +50,9 @@ BELONGINGS: dict[str, Belonging] = {
     "valuelist": Belonging("value_list", "organisation"),
     "testvisit": Belonging("test_visit", "campaign__advertiser__organisation"),
     "attribute": Belonging("attribute", None),
+    "eligiblevisits": Belonging(
+        None, "campaign__advertiser__organisation", ("publisher__organisation",)
+    ),
 }
 
 
@@ -77,6 +81,15 @@ def owned(rows: Rows, user: Person) -> Rows:
     return rows.filter(**{belonging.owner: organisation_id})
 
 
+def explainable(campaigns: Rows, user: Person) -> Rows:
+    """Campaigns whose eligibility the person may ask about: their own, and those booked with their
+    publishers, which they know by name only."""
+    if is_exchange_operator(user):
+        return campaigns
+    booked = visible(Booking.objects.order_by(), user).values("campaign")
+    return campaigns.filter(pk__in=booked) | visible(campaigns, user)
+
+
 def may_see(user: Person, obj: Model) -> bool:
     belonging = belonging_of(obj)
     if belonging.owner is None or is_exchange_operator(user):
@@ -90,7 +103,8 @@ def may_see(user: Person, obj: Model) -> bool:
 
 def may_change(user: Person, obj: Model) -> bool:
     """Asks no more than the object itself holds: for lists and buttons."""
-    return may_edit(user, belonging_of(obj).kind) and owns(user, obj)
+    kind = belonging_of(obj).kind
+    return kind is not None and may_edit(user, kind) and owns(user, obj)
 
 
 def owns(user: Person, obj: Model) -> bool:
@@ -104,6 +118,8 @@ def require_change(by: Person, obj: Model) -> None:
     """For services. The saved row counts as well as the one in memory: an object can neither be
     taken from nor given to another organisation by the change itself."""
     kind = belonging_of(obj).kind
+    if kind is None:
+        raise PermissionDenied("People do not change this.")
     stored = find_stored(obj)
     if stored is None and is_ownerless(obj):
         require_edit(by, kind)  # incomplete: whoever checks it next says what is missing

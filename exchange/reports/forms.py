@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
+from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
+from exchange.market.visibility import explainable
 from exchange.reports.queries import Selection
 
 MAX_DAYS_SHOWN = 366
@@ -47,12 +49,15 @@ class ReportForm(DaysForm):
         empty_label="All publishers",
     )
     campaign = forms.ModelChoiceField(
-        Campaign.objects.select_related("advertiser"), required=False, widget=forms.HiddenInput
+        Campaign.objects.none(), required=False, widget=forms.HiddenInput
     )
 
-    def __init__(self, query: Any, days: tuple[date, date]) -> None:
+    def __init__(self, query: Any, days: tuple[date, date], *, viewer: User) -> None:
         named = {key: value for key, value in query.items() if value}
         super().__init__({"first_day": days[0], "last_day": days[1], **named})
+        self.viewer = viewer
+        campaigns = cast("forms.ModelChoiceField[Campaign]", self.fields["campaign"])
+        campaigns.queryset = explainable(Campaign.objects.select_related("advertiser"), viewer)
 
     def clean(self) -> dict[str, Any]:
         chosen = super().clean()
@@ -66,6 +71,7 @@ class ReportForm(DaysForm):
         return Selection(
             first_day=chosen["first_day"],
             last_day=chosen["last_day"],
+            viewer=self.viewer,
             publisher=chosen["publisher"],
             campaign=chosen["campaign"],
             text=chosen["q"],

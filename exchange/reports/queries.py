@@ -14,7 +14,10 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
+from exchange.accounts.models import User
+from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Party
+from exchange.market.visibility import owned, visible
 from exchange.reports.models import DailyVisits, EligibleVisits
 
 TOP_CAMPAIGNS = 25
@@ -46,8 +49,11 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
+    """What is asked for, and by whom: people read about their own campaigns and publishers."""
+
     first_day: date
     last_day: date
+    viewer: User
     publisher: Party | None = None
     campaign: Campaign | None = None
     text: str = ""
@@ -57,7 +63,8 @@ class Selection:
             yield self.first_day + timedelta(days=offset)
 
     def eligible(self) -> QuerySet[EligibleVisits]:
-        rows = EligibleVisits.objects.filter(day__range=(self.first_day, self.last_day))
+        rows = visible(EligibleVisits.objects.all(), self.viewer)
+        rows = rows.filter(day__range=(self.first_day, self.last_day))
         if self.publisher is not None:
             rows = rows.filter(publisher=self.publisher)
         if self.campaign is not None:
@@ -72,12 +79,21 @@ class Selection:
     def visits(self) -> QuerySet[DailyVisits]:
         """The visits that the eligible ones are a part of: for one campaign, where it is booked."""
         rows = DailyVisits.objects.filter(day__range=(self.first_day, self.last_day))
+        if not is_exchange_operator(self.viewer):
+            rows = rows.filter(publisher__in=traded_publishers(self.viewer))
         if self.publisher is not None:
             return rows.filter(publisher=self.publisher)
         if self.campaign is not None:
             booked = Booking.objects.filter(campaign=self.campaign).values("publisher")
             return rows.filter(publisher__in=booked)
         return rows
+
+
+def traded_publishers(viewer: User) -> QuerySet[Party]:
+    """Their own publishers, and those that their campaigns are booked with."""
+    booked = owned(Booking.objects.order_by(), viewer).values("publisher")
+    publishers = Party.objects.publishers()
+    return owned(publishers, viewer) | publishers.filter(pk__in=booked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def logged_days() -> list[date]:
 def create_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
     """A queued run; the same days already waiting are not queued twice."""
     if requested_by is not None and not may_start(requested_by, "report_run"):
-        raise PermissionDenied("Your role may not run reports. Ask an analyst or an administrator.")
+        raise PermissionDenied("Only analysts and administrators of the exchange run reports.")
     check_days(first_day, last_day)
     waiting = ReportRun.objects.filter(
         status=ReportRun.Status.QUEUED, first_day=first_day, last_day=last_day

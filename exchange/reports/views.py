@@ -7,20 +7,20 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.core.exceptions import BadRequest, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from exchange.accounts.models import User
 from exchange.reports import services
 from exchange.reports.charts import draw_chart
 from exchange.reports.exports import stream_csv
 from exchange.reports.forms import DaysForm, ReportForm
 from exchange.reports.models import ReportRun
 from exchange.reports.queries import DEFAULT_DAYS, Sort, last_reported_days, read_report
+from exchange.web.views.listing import person_of
 
 WIDE, NARROW = 960, 350
 RUNS_SHOWN = 8
@@ -28,7 +28,7 @@ RUNS_SHOWN = 8
 
 @require_safe
 def show_eligible_visits(request: HttpRequest) -> HttpResponse:
-    form = ReportForm(request.GET, last_reported_days() or last_days())
+    form = read_form(request)
     context: dict[str, Any] = {"form": form, "sort": Sort.of(request.GET.get("sort", ""))}
     if form.is_valid():
         report = read_report(form.selection(), context["sort"])
@@ -43,7 +43,7 @@ def show_eligible_visits(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_csv(request: HttpRequest) -> HttpResponseBase:
-    form = ReportForm(request.GET, last_reported_days() or last_days())
+    form = read_form(request)
     if not form.is_valid():
         raise BadRequest("The address of this download names days or filters that do not exist.")
     selection = form.selection()
@@ -57,9 +57,7 @@ def download_csv(request: HttpRequest) -> HttpResponseBase:
 
 @require_POST
 def start_run(request: HttpRequest) -> HttpResponse:
-    person = request.user
-    if not isinstance(person, User):
-        raise PermissionDenied
+    person = person_of(request)
     form = DaysForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Choose the first and the last day to count.")
@@ -96,6 +94,11 @@ def runs_context() -> dict[str, Any]:
         "logged_first": logged[max(0, len(logged) - services.MAX_DAYS_PER_RUN)] if logged else None,
         "logged_last": logged[-1] if logged else None,
     }
+
+
+def read_form(request: HttpRequest) -> ReportForm:
+    days = last_reported_days() or last_days()
+    return ReportForm(request.GET, days, viewer=person_of(request))
 
 
 def last_days() -> tuple[date, date]:

@@ -1,19 +1,22 @@
 """Why a campaign is eligible for a visit at a publisher, or why not: check by check, edge by edge.
 
 It reads the market as it is saved now, which may be newer than the live snapshot; the page says so.
-Every truth comes from `Expression.explain`: nothing here decides anything by itself.
+Every truth comes from `Expression.explain`: nothing here decides anything by itself. Of conditions
+that the viewer may not read only the verdict is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Booking, Campaign, Party
+from exchange.market.visibility import Sight, sight
 from exchange.serving.eligibility import stamp
 from exchange.serving.visits import flatten
 from exchange.web.paths import BookingPath, Hop, find_paths
@@ -45,7 +48,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing that must be true for the campaign to be eligible. `fixes` are single conditions
-    that would make it so, each by itself."""
+    that would make it so, each by itself. `note` says what was left out."""
 
     title: str
     truth: bool | None
@@ -54,6 +57,8 @@ class Step:
     has_more: bool = False
     fixes: tuple[str, ...] = ()
     edge_id: int | None = None
+    has_page: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +85,26 @@ class Explanation:
 
 
 def explain_campaign(
-    *, campaign: Campaign, publisher: Party, visit: dict[str, Any], at: datetime | None = None
+    *,
+    campaign: Campaign,
+    publisher: Party,
+    visit: dict[str, Any],
+    viewer: User,
+    at: datetime | None = None,
 ) -> Explanation:
+    """Whether the viewer may ask about this campaign at this publisher is the caller's to check."""
     moment = at or datetime.now(UTC)
     bookings = campaign.bookings.with_parties()
     booking = bookings.filter(publisher=publisher).first()
     steps = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
-    path = find_paths([booking])[0] if booking else None
+    path = find_paths([booking], viewer)[0] if booking else None
     catalog = load_catalog()
     flat = flatten(visit, {attribute.name for attribute in catalog})
     stamp(flat, publisher.seller_id, moment)
     if path:
         steps += check_path(path, flat, catalog)
-    steps.append(check_expression("The campaign's targeting", campaign.expression, flat, catalog))
+    targeting = check_expression("The campaign's targeting", campaign.expression, flat, catalog)
+    steps.append(redact_step(targeting, sight(viewer, campaign)))
     return Explanation(campaign, publisher, tuple(steps), path)
 
 
@@ -128,7 +140,16 @@ def check_path(path: BookingPath, flat: dict[str, Any], catalog: Catalog) -> Ite
 
 def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
     title = f"The rule of {hop.edge.seller.name} → {hop.buyer.name}"
-    return check_expression(title, hop.edge.expression, flat, catalog, hop.edge.pk)
+    step = check_expression(title, hop.edge.expression, flat, catalog, hop.edge.pk)
+    return redact_step(step, hop.seen)
+
+
+def redact_step(step: Step, seen: Sight) -> Step:
+    """The details go too: they quote what does not compile or what the visit should carry."""
+    step = replace(step, has_page=seen.has_page)
+    if seen.reads_conditions:
+        return step
+    return replace(step, detail="", lines=(), has_more=False, fixes=(), note=seen.redact(""))
 
 
 def check_expression(

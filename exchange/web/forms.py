@@ -1,6 +1,8 @@
 """The forms of the market. They check input and hold a model that a service then saves.
 
 An expression is checked here too, so that its errors appear together with those of other fields.
+Every form knows its person and offers only what may be chosen: the own side of a trade belongs to
+the person's organisation, the other side may be any party by name.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
+from exchange.accounts.models import User
+from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services import check_expression
+from exchange.market.visibility import owned
 from targeting import ExpressionError
 
 CAMPAIGN_REFERENCE = re.compile(r"#(\d{1,18})\)?\s*$")
@@ -38,7 +43,13 @@ def offer_parties(form: forms.BaseForm, name: str, parties: QuerySet[Party]) -> 
     field.empty_label = f"Choose {article} {name}"
 
 
-class ExpressionForm(forms.ModelForm):  # type: ignore[type-arg]
+class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.person = person
+
+
+class ExpressionForm(PersonForm):
     """A form with an expression. `problems` says what is wrong with it and where."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -63,12 +74,17 @@ class ExpressionForm(forms.ModelForm):  # type: ignore[type-arg]
         self.add_error("expression", f"The expression has {said}, marked below.")
 
 
-class PartyForm(forms.ModelForm):  # type: ignore[type-arg]
+class PartyForm(PersonForm):
     class Meta:
         model = Party
         fields = ["name", "kind", "seller_id", "domain", "organisation"]
         labels = {"seller_id": "Seller id"}
         help_texts = {"domain": "Optional, for example news.example"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_exchange_operator(self.person):
+            del self.fields["organisation"]
 
 
 class EdgeForm(ExpressionForm):
@@ -84,7 +100,7 @@ class EdgeForm(ExpressionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer_parties(self, "seller", Party.objects.sellers())
+        offer_parties(self, "seller", owned(Party.objects.sellers(), self.person))
         offer_parties(self, "buyer", Party.objects.buyers())
 
 
@@ -108,7 +124,7 @@ class CampaignForm(ExpressionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer_parties(self, "advertiser", Party.objects.advertisers())
+        offer_parties(self, "advertiser", owned(Party.objects.advertisers(), self.person))
 
     def clean_starts_at(self) -> datetime | None:
         return self.keep_seconds("starts_at")
@@ -126,7 +142,10 @@ class CampaignForm(ExpressionForm):
 
 
 class CampaignPicker(forms.Field):
-    """A campaign by typing: `Summer sale · Acme (#12)`, as the suggestions write it, or `#12`."""
+    """A campaign by typing: `Summer sale · Acme (#12)`, as the suggestions write it, or `#12`. The
+    form says among which; by itself the field finds none."""
+
+    campaigns: QuerySet[Campaign] = Campaign.objects.none()
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, Campaign) or value in self.empty_values:
@@ -138,10 +157,10 @@ class CampaignPicker(forms.Field):
         found = CAMPAIGN_REFERENCE.search(text) or re.fullmatch(r"\s*(\d{1,18})\s*", text)
         if not found:
             return None
-        return Campaign.objects.with_advertiser().filter(pk=found[1]).first()
+        return self.campaigns.filter(pk=found[1]).first()
 
     def by_name(self, text: str) -> Campaign:
-        named = Campaign.objects.with_advertiser().filter(name__iexact=text.strip())
+        named = self.campaigns.filter(name__iexact=text.strip())
         match list(named[:2]):
             case [campaign]:
                 return campaign
@@ -158,7 +177,7 @@ def campaign_label(campaign: Campaign) -> str:
     return f"{campaign.name} · {campaign.advertiser.name} (#{campaign.pk})"
 
 
-class BookingForm(forms.ModelForm):  # type: ignore[type-arg]
+class BookingForm(PersonForm):
     campaign = CampaignPicker(
         widget=forms.TextInput(attrs={"placeholder": "Type a part of the campaign's name"})
     )
@@ -171,6 +190,8 @@ class BookingForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer_parties(self, "publisher", Party.objects.publishers())
+        campaigns = owned(Campaign.objects.with_advertiser(), self.person)
+        cast("CampaignPicker", self.fields["campaign"]).campaigns = campaigns
         if self.instance.pk:
             # A booking is the pair; another pair is another booking.
             self.fields["campaign"].disabled = self.fields["publisher"].disabled = True

@@ -12,14 +12,23 @@ from fractions import Fraction
 
 from django.db.models import Count
 
+from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
+from exchange.market.visibility import Sight, sight
 from exchange.routing import MAX_HOPS, Graph, Path
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
+    """One edge of a path, as far as the person who looks at it may see it."""
+
     edge: Edge
     buyer: Party
+    seen: Sight
+
+    @property
+    def rule(self) -> str:
+        return self.seen.redact(self.edge.expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ def load_graph() -> Graph:
     return Graph(links, dict(Party.objects.values_list("id", "name")))
 
 
-def find_paths(bookings: Iterable[Booking]) -> list[BookingPath]:
+def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
     """Bookings must come with `campaign__advertiser` and `publisher`; three queries in all."""
     bookings = list(bookings)
     if not bookings:
@@ -66,7 +75,8 @@ def find_paths(bookings: Iterable[Booking]) -> list[BookingPath]:
     ]
     edges = load_edges(chosen)
     return [
-        describe_path(booking, path, edges) for booking, path in zip(bookings, chosen, strict=True)
+        describe_path(booking, path, edges, viewer)
+        for booking, path in zip(bookings, chosen, strict=True)
     ]
 
 
@@ -75,10 +85,13 @@ def load_edges(paths: Iterable[Path | None]) -> dict[int, Edge]:
     return Edge.objects.with_parties().in_bulk(ids)
 
 
-def describe_path(booking: Booking, path: Path | None, edges: dict[int, Edge]) -> BookingPath:
+def describe_path(
+    booking: Booking, path: Path | None, edges: dict[int, Edge], viewer: User
+) -> BookingPath:
     if path is None:
         return BookingPath(booking, (), Fraction(0), explain_no_path(booking))
-    hops = tuple(Hop(edges[edge_id], edges[edge_id].buyer) for edge_id in path.edge_ids)
+    sold = [edges[edge_id] for edge_id in path.edge_ids]
+    hops = tuple(Hop(edge, edge.buyer, sight(viewer, edge)) for edge in sold)
     return BookingPath(booking, hops, path.net_share, "")
 
 

@@ -2,6 +2,7 @@ import csv
 
 import pytest
 
+from exchange.accounts.models import User
 from exchange.market.models import Campaign
 from exchange.reports.exports import plain, stream_csv
 from exchange.reports.models import ReportRun
@@ -15,16 +16,16 @@ def read(selection: Selection) -> tuple[list[str], list[dict[str, str]]]:
     return comments, list(csv.DictReader(lines[len(comments) :]))
 
 
-def test_a_download_names_its_days_and_its_snapshot(summer_report: ReportRun) -> None:
-    comments, _ = read(Selection(FIRST, SECOND))
+def test_a_download_names_its_days_and_its_snapshot(summer_report: ReportRun, carol: User) -> None:
+    comments, _ = read(Selection(FIRST, SECOND, carol))
     assert comments[0].startswith("# Eligible visits from 2026-11-01 to 2026-11-02")
     assert SNAPSHOT_ID in comments[1]
 
 
 def test_a_download_has_every_row_with_its_whole(
-    summer_report: ReportRun, campaign: Campaign
+    summer_report: ReportRun, carol: User, campaign: Campaign
 ) -> None:
-    _, rows = read(Selection(FIRST, SECOND, campaign=campaign))
+    _, rows = read(Selection(FIRST, SECOND, carol, campaign=campaign))
     assert rows[0] == {
         "day": "2026-11-01",
         "campaign_id": str(campaign.pk),
@@ -39,9 +40,11 @@ def test_a_download_has_every_row_with_its_whole(
     assert [row["eligible_visits"] for row in rows] == ["30", "45"]
 
 
-def test_a_name_cannot_run_as_a_formula(summer_report: ReportRun, campaign: Campaign) -> None:
+def test_a_name_cannot_run_as_a_formula(
+    summer_report: ReportRun, carol: User, campaign: Campaign
+) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(name="=cmd|' /C calc'!A0")
-    _, rows = read(Selection(FIRST, FIRST))
+    _, rows = read(Selection(FIRST, FIRST, carol))
     assert rows[0]["campaign"] == "'=cmd|' /C calc'!A0"
 
 

@@ -1,14 +1,17 @@
-from exchange.accounts.models import Organisation
+from exchange.accounts.models import Organisation, Role, User
 from exchange.market.models import Campaign, Party
-from exchange.reports.models import ReportRun
+from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
 from exchange.reports.queries import Selection, Sort, Tally, last_reported_days, read_report
-from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID
+from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID, make_run
+from tests.trading import Exchange, exchange
+
+__all__ = ["exchange"]
 
 
 def test_one_campaign_is_a_share_of_the_visits_where_it_is_booked(
-    summer_report: ReportRun, campaign: Campaign
+    summer_report: ReportRun, carol: User, campaign: Campaign
 ) -> None:
-    report = read_report(Selection(FIRST, SECOND, campaign=campaign), Sort())
+    report = read_report(Selection(FIRST, SECOND, carol, campaign=campaign), Sort())
     assert report.total == Tally(eligible=75, visits=350)
     assert [(day.eligible, day.visits) for day in report.days] == [(30, 150), (45, 200)]
     assert [(row.publisher.name, row.percent) for row in report.publishers] == [
@@ -18,28 +21,32 @@ def test_one_campaign_is_a_share_of_the_visits_where_it_is_booked(
 
 
 def test_a_publisher_narrows_both_sides_of_the_share(
-    summer_report: ReportRun, campaign: Campaign, gazette: Party
+    summer_report: ReportRun, carol: User, campaign: Campaign, gazette: Party
 ) -> None:
-    report = read_report(Selection(FIRST, SECOND, publisher=gazette, campaign=campaign), Sort())
+    report = read_report(
+        Selection(FIRST, SECOND, carol, publisher=gazette, campaign=campaign), Sort()
+    )
     assert report.total == Tally(eligible=0, visits=100)
 
 
-def test_days_that_were_never_counted_are_told_apart_from_zero(summer_report: ReportRun) -> None:
-    report = read_report(Selection(FIRST, SECOND.replace(day=3)), Sort())
+def test_days_that_were_never_counted_are_told_apart_from_zero(
+    summer_report: ReportRun, carol: User
+) -> None:
+    report = read_report(Selection(FIRST, SECOND.replace(day=3), carol), Sort())
     assert [day.visits for day in report.days] == [150, 200, None]
     assert report.missing_days == 1
 
 
 def test_search_finds_campaigns_by_name_and_by_advertiser(
-    summer_report: ReportRun, campaign: Campaign
+    summer_report: ReportRun, carol: User, campaign: Campaign
 ) -> None:
     for text, count in (("summ", 1), ("soda", 1), ("winter", 0)):
-        report = read_report(Selection(FIRST, SECOND, text=text), Sort())
+        report = read_report(Selection(FIRST, SECOND, carol, text=text), Sort())
         assert report.campaign_count == count, text
 
 
-def test_a_report_names_its_snapshots(summer_report: ReportRun) -> None:
-    assert read_report(Selection(FIRST, SECOND), Sort()).snapshot_ids == [SNAPSHOT_ID]
+def test_a_report_names_its_snapshots(summer_report: ReportRun, carol: User) -> None:
+    assert read_report(Selection(FIRST, SECOND, carol), Sort()).snapshot_ids == [SNAPSHOT_ID]
 
 
 def test_an_unknown_order_is_the_usual_one(operator: Organisation) -> None:
@@ -51,3 +58,28 @@ def test_the_newest_reported_days_come_first(summer_report: ReportRun) -> None:
     days = last_reported_days()
     assert days is not None
     assert days[1] == SECOND
+
+
+def test_people_read_about_their_own_campaigns_and_publishers(exchange: Exchange) -> None:
+    run = make_run(status="done", snapshot_id=SNAPSHOT_ID)
+    herald = exchange.herald.party
+    DailyVisits.objects.create(day=FIRST, publisher=herald, visits=100, run=run)
+    for campaign, eligible in ((exchange.campaign, 30), (exchange.rival_campaign, 5)):
+        EligibleVisits.objects.create(
+            day=FIRST, campaign=campaign, publisher=herald, eligible_visits=eligible, run=run
+        )
+
+    def read(viewer: User) -> tuple[int, int | None, set[str]]:
+        report = read_report(Selection(FIRST, FIRST, viewer), Sort())
+        return (
+            report.total.eligible,
+            report.total.visits,
+            {row.campaign for row in report.campaigns},
+        )
+
+    assert read(exchange.operators[Role.ANALYST]) == (35, 100, {"Summer", "Winter"})
+    assert read(exchange.herald.people[Role.ANALYST]) == (35, 100, {"Summer", "Winter"})
+    assert read(exchange.soda.people[Role.ANALYST]) == (30, 100, {"Summer"})
+    # Rival's campaign was once eligible at the Herald, but is not booked there: no whole to show.
+    assert read(exchange.rival.people[Role.ANALYST]) == (5, 0, {"Winter"})
+    assert read(exchange.northgate.people[Role.ANALYST]) == (0, 0, set())

@@ -7,8 +7,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
-from exchange.web.explaining import LINES_SHOWN, Explanation, explain_campaign
+from exchange.market.visibility import REDACTED
+from exchange.web.explaining import LINES_SHOWN, Explanation, Step, explain_campaign
+from tests.trading import Exchange, exchange
+
+__all__ = ["exchange"]
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +21,11 @@ VISIT = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}}
 
 
 def explain(booking: Booking, visit: dict[str, object] = VISIT) -> Explanation:
-    return explain_campaign(campaign=booking.campaign, publisher=booking.publisher, visit=visit)
+    """As the exchange's operators see it."""
+    viewer = User(organisation=booking.publisher.organisation)
+    return explain_campaign(
+        campaign=booking.campaign, publisher=booking.publisher, visit=visit, viewer=viewer
+    )
 
 
 def test_everything_is_true_of_an_eligible_campaign(booking: Booking) -> None:
@@ -73,7 +82,12 @@ def test_names_the_one_condition_that_stands_in_the_way(booking: Booking) -> Non
 
 
 def test_says_that_it_is_not_booked(campaign: Campaign, herald: Party) -> None:
-    explanation = explain_campaign(campaign=campaign, publisher=herald, visit=VISIT)
+    explanation = explain_campaign(
+        campaign=campaign,
+        publisher=herald,
+        visit=VISIT,
+        viewer=User(organisation=herald.organisation),
+    )
     assert explanation.reason == "The campaign is not booked with Daily Herald."
     assert explanation.path is None
 
@@ -114,3 +128,59 @@ def test_a_huge_expression_is_cut(booking: Booking) -> None:
     step = explain(booking).steps[-1]
     assert len(step.lines) == LINES_SHOWN
     assert step.has_more
+
+
+# What each reads of the steps on the way: the three edges from the Herald to Soda, then the
+# campaign's targeting. O is the verdict alone, C the conditions, P the page of the edge as well.
+SEEN = [
+    ("operators", "PPPP"),
+    ("herald", "POOO"),
+    ("soda", "OOPP"),
+]
+
+
+@pytest.mark.parametrize(("who", "seen"), SEEN)
+def test_conditions_of_others_leave_their_verdict_behind_and_nothing_else(
+    exchange: Exchange, who: str, seen: str
+) -> None:
+    viewer = exchange.operators[Role.VIEWER] if who == "operators" else viewer_of(exchange, who)
+    visit: dict[str, object] = {
+        "device": {"type": "phone"},
+        "geo": {"country": "USA"},
+        "site": {"page": "/casino"},
+    }
+    steps = explain_as(exchange, viewer, visit).steps[-4:]
+    assert [step.truth for step in steps] == [False, True, False, True]
+    assert "".join(how_much(step) for step in steps) == seen
+
+
+def test_what_no_longer_compiles_is_not_quoted_to_others(exchange: Exchange) -> None:
+    Edge.objects.filter(pk=exchange.middle_edge.pk).update(expression="secret.rule = 'x'")
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(expression="secret.aim = 'x'")
+    exchange.campaign.refresh_from_db()
+    explanation = explain_as(exchange, viewer_of(exchange, "herald"), {})
+    assert "secret" not in repr([explanation.steps, explanation.reason])
+    assert explanation.steps[-1].truth is False
+
+
+def viewer_of(exchange: Exchange, who: str) -> User:
+    found: User = getattr(exchange, who).people[Role.VIEWER]
+    return found
+
+
+def explain_as(exchange: Exchange, viewer: User, visit: dict[str, object]) -> Explanation:
+    return explain_campaign(
+        campaign=exchange.campaign,
+        publisher=exchange.herald.party,
+        visit=visit,
+        viewer=viewer,
+    )
+
+
+def how_much(step: Step) -> str:
+    if not step.lines:
+        assert step.note == REDACTED
+        assert (step.detail, step.fixes, step.has_page) == ("", (), False)
+        return "O"
+    assert not step.note
+    return "P" if step.has_page else "C"

@@ -13,13 +13,13 @@ from tests.web.conftest import LogIn
 
 pytestmark = pytest.mark.django_db
 
-# Session and user, then what the list itself needs, whatever the number of its rows.
+# Session and person, then what the list itself needs, whatever the number of its rows.
 QUERIES = {
-    "/parties/": 5,
-    "/edges/": 7,
-    "/campaigns/": 6,
-    "/bookings/": 9,
-    "/snapshots/": 7,
+    "/parties/": 4,
+    "/edges/": 6,
+    "/campaigns/": 5,
+    "/bookings/": 8,
+    "/snapshots/": 6,
 }
 
 

@@ -6,29 +6,32 @@ from decimal import Decimal
 
 import pytest
 
+from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
 from exchange.web.paths import EdgeUse, count_edge_use, find_paths
 
 pytestmark = pytest.mark.django_db
 
 
-def test_names_every_hop_with_its_edge(booking: Booking, edges: tuple[Edge, Edge]) -> None:
-    [path] = find_paths([booking])
+def test_names_every_hop_with_its_edge(
+    booking: Booking, dave: User, edges: tuple[Edge, Edge]
+) -> None:
+    [path] = find_paths([booking], dave)
     assert [hop.edge for hop in path.hops] == list(edges)
     assert [hop.buyer.name for hop in path.hops] == ["Northgate", "Solberg Soda"]
     assert not path.reason
 
 
-def test_multiplies_the_fees(booking: Booking) -> None:
+def test_multiplies_the_fees(booking: Booking, dave: User) -> None:
     booking.campaign.bid_cpm = Decimal("2.00")
-    [path] = find_paths([booking])
+    [path] = find_paths([booking], dave)
     assert path.fee_percent == Decimal("28.00")
     assert path.net_cpm == Decimal("1.44")
 
 
-def test_says_why_there_is_no_path(booking: Booking, edges: tuple[Edge, Edge]) -> None:
+def test_says_why_there_is_no_path(booking: Booking, dave: User, edges: tuple[Edge, Edge]) -> None:
     Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
-    [path] = find_paths([booking])
+    [path] = find_paths([booking], dave)
     assert path.hops == ()
     assert "from Daily Herald to Solberg Soda" in path.reason
 

@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.seed import read_attributes
 from exchange.serving.visits import flatten
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from exchange.web.visits import EXAMPLE_VISIT, VisitProblemError, read_visit
+from tests.market.places import found
+from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
+
+__all__ = ["exchange"]
 
 
 @pytest.mark.parametrize(
@@ -113,3 +117,67 @@ def test_answers_from_the_live_snapshot(
     assert "Summer is not eligible" in part
     assert f"The rule of {edges[0].seller.name} → {edges[0].buyer.name} is not true." in part
     assert "the visit has finance" in part
+
+
+USA = '{"geo": {"country": "USA"}, "device": {"type": "ctv"}, "site": {"page": "/"}}'
+
+
+@pytest.fixture
+def built(exchange: Exchange, settings: Settings, tmp_path: Path) -> Exchange:
+    """Summer of Soda and Winter of Rival are both eligible at the Herald for a visit from the USA
+    on a television."""
+    Campaign.objects.filter(pk=exchange.rival_campaign.pk).update(expression="true")
+    Edge.objects.create(seller=exchange.herald.party, buyer=exchange.rival.party)
+    Booking.objects.create(campaign=exchange.rival_campaign, publisher=exchange.herald.party)
+    settings.SNAPSHOT_DIR = tmp_path
+    run_build(build_id=request_build().pk)
+    return exchange
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_see_what_is_eligible_as_far_as_it_is_theirs(built: Exchange, log_in: LogIn) -> None:
+    asked = {"publisher": built.herald.party.pk, "visit": USA}
+    shown = {
+        "operators": log_in(built.operators[Role.VIEWER]).post("/visits/", asked),
+        "herald": log_in(built.herald.people[Role.VIEWER]).post("/visits/", asked),
+        "soda": log_in(built.soda.people[Role.VIEWER]).post("/visits/", asked),
+        "rival": log_in(built.rival.people[Role.VIEWER]).post("/visits/", asked),
+        "northgate": log_in(built.northgate.people[Role.VIEWER]).post("/visits/", asked),
+    }
+    seen = {
+        who: {name for name in ("Summer", "Winter") if name in answer.content.decode()}
+        for who, answer in shown.items()
+    }
+    assert seen == {
+        "operators": {"Summer", "Winter"},
+        "herald": {"Summer", "Winter"},
+        "soda": {"Summer"},
+        "rival": {"Winter"},
+        "northgate": set(),
+    }
+    # The publisher knows campaigns by name; their pages are not theirs.
+    assert f"/campaigns/{built.campaign.pk}/" not in shown["herald"].content.decode()
+    assert "1 of your campaigns is eligible" in shown["soda"].content.decode()
+    assert "None of your campaigns is eligible" in shown["northgate"].content.decode()
+
+
+@pytest.mark.django_db
+def test_only_those_at_both_ends_ask_why(exchange: Exchange, log_in: LogIn) -> None:
+    asked = {
+        "publisher": exchange.herald.party.pk,
+        "visit": "{}",
+        "why": exchange.campaign.pk,
+    }
+    for who, status in (("soda", 200), ("herald", 200), ("rival", 422), ("northgate", 422)):
+        person = getattr(exchange, who).people[Role.VIEWER]
+        assert log_in(person).post("/visits/", asked).status_code == status, who
+
+
+@pytest.mark.django_db
+def test_a_publisher_asks_why_at_home_only(exchange: Exchange, log_in: LogIn) -> None:
+    other = found(Party.Kind.PUBLISHER, "Gazette", exchange.rival.organisation)
+    Booking.objects.create(campaign=exchange.campaign, publisher=other)
+    asked = {"publisher": other.pk, "visit": "{}", "campaign": f"#{exchange.campaign.pk}"}
+    answer = log_in(exchange.herald.people[Role.VIEWER]).post("/visits/", asked)
+    assert answer.status_code == 422
+    assert "not booked with a publisher of yours" in answer.content.decode()

@@ -13,7 +13,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from exchange.accounts.permissions import may_edit, may_start
+from exchange.accounts.models import User
+from exchange.accounts.permissions import is_exchange_operator, may_edit, may_start
+from exchange.market.models import Party
+from exchange.market.visibility import Person, may_change, may_see
 
 register = template.Library()
 
@@ -71,6 +74,25 @@ def navigation(context: RequestContext) -> dict[str, Any]:
 
 register.filter("may_edit", may_edit)
 register.filter("may_start", may_start)
+register.filter("may_see", may_see)
+register.filter("may_change", may_change)
+register.filter("is_operator", is_exchange_operator)
+
+
+@register.filter
+def may_name(user: Person, other: User | None) -> bool:
+    """Colleagues know each other; people of other organisations are not named."""
+    if other is None or not isinstance(user, User):
+        return False
+    return is_exchange_operator(user) or other.organisation_id == user.organisation_id
+
+
+@register.simple_tag(takes_context=True)
+def party_link(context: RequestContext, party: Party) -> SafeString | str:
+    """A party's name, as a link for those to whom its page exists."""
+    if not may_see(context["user"], party):
+        return party.name
+    return format_html('<a href="{}">{}</a>', reverse("party-detail", args=[party.pk]), party.name)
 
 
 @register.filter

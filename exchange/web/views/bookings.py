@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from exchange.accounts.permissions import require_edit
 from exchange.market.models import Booking
 from exchange.market.services import save_booking
+from exchange.market.visibility import visible
 from exchange.web.filters import BookingFilter
 from exchange.web.forms import BookingForm, save_form
 from exchange.web.paging import Order
 from exchange.web.paths import find_paths
-from exchange.web.views.listing import person_of, read_listing
+from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
 
@@ -22,27 +22,28 @@ NEWEST_FIRST = Order(("id",), is_descending=True)
 @require_safe
 def list_bookings(request: HttpRequest) -> HttpResponse:
     filters = BookingFilter(request.GET)
-    bookings = Booking.objects.with_parties()
-    listing = read_listing(request, filters, filters.apply(bookings), NEWEST_FIRST)
-    context = {"listing": listing, "paths": find_paths(listing.page.rows)}
+    person = person_of(request)
+    bookings = filters.apply(visible(Booking.objects.with_parties(), person))
+    listing = read_listing(request, filters, bookings, NEWEST_FIRST)
+    context = {"listing": listing, "paths": find_paths(listing.page.rows, person)}
     return render(request, "market/booking_list.html", context)
 
 
 @require_safe
 def show_booking(request: HttpRequest, pk: int) -> HttpResponse:
-    bookings = Booking.objects.with_parties()
-    booking = get_object_or_404(bookings, pk=pk)
-    context = {"booking": booking, "path": find_paths([booking])[0]}
+    person = person_of(request)
+    booking = find_visible(Booking.objects.with_parties(), person, pk)
+    context = {"booking": booking, "path": find_paths([booking], person)[0]}
     return render(request, "market/booking_detail.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
-    require_edit(person, "booking")
-    bookings = Booking.objects.with_parties()
-    booking = get_object_or_404(bookings, pk=pk) if pk else Booking()
-    form = BookingForm(request.POST or None, instance=booking, initial=request.GET.dict())
+    booking = open_for_edit(Booking.objects.with_parties(), person, pk, Booking())
+    form = BookingForm(
+        request.POST or None, person=person, instance=booking, initial=request.GET.dict()
+    )
     if request.method == "POST" and save_form(form, lambda it: save_booking(booking=it, by=person)):
         messages.success(
             request,

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from exchange.accounts.permissions import require_edit
 from exchange.market.models import Campaign, Party
 from exchange.market.services import save_campaign
+from exchange.market.visibility import explainable, owned, visible
 from exchange.web.filters import CampaignFilter
 from exchange.web.forms import CampaignForm, campaign_label, save_form
 from exchange.web.paging import Order
 from exchange.web.paths import find_paths
-from exchange.web.views.listing import load_reference, person_of, read_listing
+from exchange.web.views.listing import (
+    find_visible,
+    load_reference,
+    open_for_edit,
+    person_of,
+    read_listing,
+)
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
 SUGGESTIONS = 12
@@ -23,16 +29,17 @@ SUGGESTIONS = 12
 @require_safe
 def list_campaigns(request: HttpRequest) -> HttpResponse:
     filters = CampaignFilter(request.GET)
-    campaigns = Campaign.objects.with_advertiser().with_booking_count()
+    campaigns = visible(Campaign.objects.with_advertiser(), request.user).with_booking_count()
     listing = read_listing(request, filters, filters.apply(campaigns), NEWEST_FIRST)
     return render(request, "market/campaign_list.html", {"listing": listing})
 
 
 @require_safe
 def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
-    campaign = get_object_or_404(Campaign.objects.with_advertiser(), pk=pk)
+    person = person_of(request)
+    campaign = find_visible(Campaign.objects.with_advertiser(), person, pk)
     bookings = campaign.bookings.with_parties().order_by("publisher__name")
-    paths = find_paths(bookings)
+    paths = find_paths(bookings, person)
     booked = {path.booking.publisher_id for path in paths}
     free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
     context = {"campaign": campaign, "paths": paths, "publishers": free}
@@ -42,9 +49,10 @@ def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
-    require_edit(person, "campaign")
-    campaign = get_object_or_404(Campaign, pk=pk) if pk else Campaign()
-    form = CampaignForm(request.POST or None, instance=campaign, initial=request.GET.dict())
+    campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
+    form = CampaignForm(
+        request.POST or None, person=person, instance=campaign, initial=request.GET.dict()
+    )
     if request.method == "POST" and save_form(
         form, lambda it: save_campaign(campaign=it, by=person)
     ):
@@ -63,8 +71,7 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 def set_status(request: HttpRequest, pk: int) -> HttpResponse:
     """Go live or pause, from the campaign's page."""
     person = person_of(request)
-    require_edit(person, "campaign")
-    campaign = get_object_or_404(Campaign, pk=pk)
+    campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
     status = request.POST.get("status", "")
     if status not in Campaign.Status.values:
         return HttpResponseBadRequest("There is no such status.")
@@ -76,8 +83,10 @@ def set_status(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def suggest_campaigns(request: HttpRequest) -> HttpResponse:
-    """Options for the campaign picker, as the person types."""
-    text = request.GET.get("campaign", "")
-    campaigns = Campaign.objects.with_advertiser().search(text).order_by("name", "id")
+    """Options for a campaign picker, as the person types: campaigns to book, or with `?explain=1`
+    also those of others that are booked with the person's publishers."""
+    offer = explainable if request.GET.get("explain") else owned
+    campaigns = offer(Campaign.objects.with_advertiser(), request.user)
+    campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("name", "id")
     labels = [campaign_label(campaign) for campaign in campaigns[:SUGGESTIONS]]
     return render(request, "market/_campaign_options.html", {"labels": labels})

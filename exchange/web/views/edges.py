@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from exchange.accounts.permissions import require_edit
 from exchange.market.models import Edge
 from exchange.market.services import save_edge
+from exchange.market.visibility import visible
 from exchange.web.filters import EdgeFilter
 from exchange.web.forms import EdgeForm, save_form
 from exchange.web.paging import Order
 from exchange.web.paths import count_edge_use
-from exchange.web.views.listing import load_reference, person_of, read_listing
+from exchange.web.views.listing import (
+    find_visible,
+    load_reference,
+    open_for_edit,
+    person_of,
+    read_listing,
+)
 
 BY_NAMES = Order(("seller__name", "buyer__name"))
 
@@ -22,14 +28,14 @@ BY_NAMES = Order(("seller__name", "buyer__name"))
 @require_safe
 def list_edges(request: HttpRequest) -> HttpResponse:
     filters = EdgeFilter(request.GET)
-    edges = filters.apply(Edge.objects.with_parties())
+    edges = filters.apply(visible(Edge.objects.with_parties(), request.user))
     listing = read_listing(request, filters, edges, BY_NAMES)
     return render(request, "market/edge_list.html", {"listing": listing})
 
 
 @require_safe
 def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
-    edge = get_object_or_404(Edge.objects.with_parties(), pk=pk)
+    edge = find_visible(Edge.objects.with_parties(), person_of(request), pk)
     context = {"edge": edge, "use": count_edge_use(edge)}
     return render(request, "market/edge_detail.html", context)
 
@@ -37,9 +43,8 @@ def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_edge(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
-    require_edit(person, "edge")
-    edge = get_object_or_404(Edge.objects.with_parties(), pk=pk) if pk else Edge()
-    form = EdgeForm(request.POST or None, instance=edge, initial=request.GET.dict())
+    edge = open_for_edit(Edge.objects.with_parties(), person, pk, Edge())
+    form = EdgeForm(request.POST or None, person=person, instance=edge, initial=request.GET.dict())
     if request.method == "POST" and save_form(form, lambda it: save_edge(edge=it, by=person)):
         messages.success(request, f"The edge {edge} is saved. The next snapshot will use it.")
         return redirect("edge-detail", edge.pk)

@@ -1,4 +1,4 @@
-"""What all list and form pages share: who is asking, a filtered page of rows, saving a form."""
+"""What all list and form pages share: who is asking, what they may open, a page of rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Generic, TypeVar
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 
 from exchange.accounts.models import User
 from exchange.market.models import Attribute
+from exchange.market.visibility import require_change, visible
 from exchange.web.filters import ListFilter
 from exchange.web.paging import Order, Page, read_page
 
@@ -29,6 +31,18 @@ def person_of(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied("Log in first.")
     return request.user
+
+
+def find_visible(rows: QuerySet[Row], person: User, pk: int) -> Row:
+    """What belongs to others does not exist."""
+    return get_object_or_404(visible(rows, person), pk=pk)
+
+
+def open_for_edit(rows: QuerySet[Row], person: User, pk: int | None, new: Row) -> Row:
+    """The row, or a new one without `pk`; refused if the person could not save it either."""
+    row = new if pk is None else find_visible(rows, person, pk)
+    require_change(person, row)
+    return row
 
 
 def read_listing(

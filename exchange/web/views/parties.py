@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from exchange.accounts.permissions import require_edit
 from exchange.market.models import Party
 from exchange.market.querysets import count_of
 from exchange.market.services import save_party
+from exchange.market.visibility import visible
 from exchange.web.filters import PartyFilter
 from exchange.web.forms import PartyForm, save_form
 from exchange.web.paging import Order
-from exchange.web.views.listing import person_of, read_listing
+from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
 
 BY_NAME = Order(("name",))
 EDGES_SHOWN = 25
@@ -23,7 +23,7 @@ EDGES_SHOWN = 25
 @require_safe
 def list_parties(request: HttpRequest) -> HttpResponse:
     filters = PartyFilter(request.GET)
-    parties = Party.objects.annotate(
+    parties = visible(Party.objects.all(), request.user).annotate(
         sale_count=count_of("Edge", "seller"), purchase_count=count_of("Edge", "buyer")
     )
     listing = read_listing(request, filters, filters.apply(parties), BY_NAME)
@@ -36,7 +36,7 @@ def show_party(request: HttpRequest, pk: int) -> HttpResponse:
     parties = parties.annotate(
         sale_count=count_of("Edge", "seller"), purchase_count=count_of("Edge", "buyer")
     )
-    party = get_object_or_404(parties, pk=pk)
+    party = find_visible(parties, person_of(request), pk)
     sales = party.sales.select_related("buyer").order_by("buyer__name")[:EDGES_SHOWN]
     purchases = party.purchases.select_related("seller").order_by("seller__name")[:EDGES_SHOWN]
     context = {"party": party, "sales": sales, "purchases": purchases}
@@ -46,9 +46,8 @@ def show_party(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_party(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
-    require_edit(person, "party")
-    party = get_object_or_404(Party, pk=pk) if pk else Party(organisation=person.organisation)
-    form = PartyForm(request.POST or None, instance=party)
+    party = open_for_edit(Party.objects.all(), person, pk, Party(organisation=person.organisation))
+    form = PartyForm(request.POST or None, person=person, instance=party)
     if request.method == "POST" and save_form(form, lambda it: save_party(party=it, by=person)):
         messages.success(request, f"{party.name} is saved.")
         return redirect("party-detail", party.pk)

@@ -1,4 +1,8 @@
-"""Snapshots: what serving answers from, how it was built, and building it anew."""
+"""Snapshots: what serving answers from, how it was built, and building it anew.
+
+Everyone sees whether their change is live yet; how large the exchange is and why a build failed
+are for its operators, and so is starting one by hand.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from exchange.accounts.permissions import may_start
+from exchange.accounts.models import User
+from exchange.accounts.permissions import is_exchange_operator, may_start
 from exchange.market.models import Booking
+from exchange.market.visibility import owned
 from exchange.snapshots.models import SnapshotBuild
 from exchange.snapshots.requests import request_build
 from exchange.web.filters import BuildFilter
@@ -32,23 +38,27 @@ def list_snapshots(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_snapshot(request: HttpRequest, pk: int) -> HttpResponse:
     build = get_object_or_404(SnapshotBuild.objects.select_related("requested_by"), pk=pk)
-    context = {"build": build, "skipped": name_skipped(build)}
+    context = {"build": build, "skipped": name_skipped(build, person_of(request))}
     return render(request, "snapshots/build_detail.html", context)
 
 
-def name_skipped(build: SnapshotBuild) -> list[tuple[Booking | None, str]]:
-    """The build keeps ids and reasons; the names are those of today."""
-    bookings = Booking.objects.with_parties().in_bulk(
+def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | None, str]]:
+    """The build keeps ids and reasons; the names are those of today. A reason may quote somebody's
+    expression, so people get those of their own campaigns only."""
+    bookings = owned(Booking.objects.with_parties(), person).in_bulk(
         [skipped["booking_id"] for skipped in build.skipped]
     )
-    return [(bookings.get(skipped["booking_id"]), skipped["reason"]) for skipped in build.skipped]
+    named = [(bookings.get(skipped["booking_id"]), skipped["reason"]) for skipped in build.skipped]
+    return named if is_exchange_operator(person) else [row for row in named if row[0]]
 
 
 @require_POST
 def start_build(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     if not may_start(person, "snapshot_build"):
-        raise PermissionDenied("Your role may not build snapshots. Ask an administrator.")
+        raise PermissionDenied(
+            "Only the exchange's operators start builds. A saved change starts its own."
+        )
     request_build(requested_by=person)
     messages.success(request, "A new snapshot is on its way.")
     return redirect("snapshot-list")

@@ -1,4 +1,8 @@
-"""Try a visit: what is eligible for it, by the service that answers ad servers, and why."""
+"""Try a visit: what is eligible for it, by the service that answers ad servers, and why.
+
+People of a publisher see all that is eligible there, as their ad server does; everyone else sees
+their own campaigns, and the others are left out.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from exchange.market.models import Campaign
+from exchange.accounts.models import User
+from exchange.market.models import Campaign, Party
+from exchange.market.visibility import owns, visible
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.web.explaining import Explanation, explain_campaign
 from exchange.web.templatetags.treeline import describe_seconds
+from exchange.web.views.listing import person_of
 from exchange.web.visits import VisitForm, write_example
 
 SHOWN = 100
@@ -26,12 +33,17 @@ WARNINGS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def try_visit(request: HttpRequest) -> HttpResponse:
     """An htmx request gets the answer alone, everyone else the whole page with what they typed."""
+    person = person_of(request)
     is_asked = request.method == "POST"
-    form = VisitForm(read_post(request)) if is_asked else VisitForm(initial=read_initial(request))
+    form = (
+        VisitForm(read_post(request), person=person)
+        if is_asked
+        else VisitForm(initial=read_initial(request, person), person=person)
+    )
     context: dict[str, Any] = {"form": form, "example": write_example()}
     if is_asked and form.is_valid():
-        context |= ask(form.cleaned_data)
-        context["explanation"] = explain(form.cleaned_data)
+        context |= ask(form.cleaned_data, person)
+        context["explanation"] = explain(form.cleaned_data, person)
     template = "visits/_answer.html" if request.headers.get("HX-Request") else "visits/try.html"
     return render(request, template, context, status=422 if is_asked and form.errors else 200)
 
@@ -44,38 +56,61 @@ def read_post(request: HttpRequest) -> dict[str, str]:
     return given
 
 
-def read_initial(request: HttpRequest) -> dict[str, Any]:
+def read_initial(request: HttpRequest, person: User) -> dict[str, Any]:
     """`?campaign=12` comes from a campaign's page."""
     number = request.GET.get("campaign", "")
     if not number.isdecimal() or len(number) > 18:
         return {}
-    campaign = Campaign.objects.with_advertiser().filter(pk=int(number)).first()
+    campaigns = visible(Campaign.objects.with_advertiser(), person)
+    campaign = campaigns.filter(pk=int(number)).first()
     booking = campaign.bookings.active().first() if campaign else None
     return {"campaign": campaign, "publisher": booking.publisher_id if booking else None}
 
 
-def ask(asked: dict[str, Any]) -> dict[str, Any]:
+def ask(asked: dict[str, Any], person: User) -> dict[str, Any]:
     service = service_for(settings.SNAPSHOT_DIR)
     # A person who has just seen a build end expects its snapshot, not the one of a moment ago.
     service.refresh()
+    publisher: Party = asked["publisher"]
+    sees_all = owns(person, publisher)
     try:
-        answer = service.answer(asked["publisher"].seller_id, asked["visit"], SHOWN)
+        answer = service.answer(publisher.seller_id, asked["visit"], SHOWN if sees_all else None)
     except ProblemError as problem:
         return {"refusal": problem.detail}
     document = answer.document()
+    if not sees_all:
+        leave_out_others(document, person)
     return {
         "answer": document,
+        "sees_all": sees_all,
+        "own_campaigns": find_own({item["campaign_id"] for item in document["eligible"]}, person),
         "warnings": [describe_warning(warning) for warning in document["warnings"]],
         "snapshot_age": describe_seconds(document["snapshot_age_seconds"]),
     }
 
 
-def explain(asked: dict[str, Any]) -> Explanation | None:
+def leave_out_others(document: dict[str, Any], person: User) -> None:
+    own = find_own({item["campaign_id"] for item in document["eligible"]}, person)
+    eligible = [item for item in document["eligible"] if item["campaign_id"] in own]
+    document["count"] = len(eligible)
+    document["eligible"] = eligible[:SHOWN]
+
+
+def find_own(campaign_ids: set[int], person: User) -> set[int]:
+    """Those that have a page for this person."""
+    campaigns = visible(Campaign.objects.order_by(), person).filter(pk__in=campaign_ids)
+    return set(campaigns.values_list("pk", flat=True))
+
+
+def explain(asked: dict[str, Any], person: User) -> Explanation | None:
     if asked["campaign"] is None:
         return None
     try:
         return explain_campaign(
-            campaign=asked["campaign"], publisher=asked["publisher"], visit=asked["visit"]
+            campaign=asked["campaign"],
+            publisher=asked["publisher"],
+            visit=asked["visit"],
+            viewer=person,
         )
     except ProblemError:
         return None  # the answer says already what is wrong with the visit
