@@ -30,7 +30,7 @@ test: setup  ## the whole suite: unit, database, Celery, Spark, browser
 	@$(VENV)/python -m pytest $(ARGS)
 
 unit: setup  ## the quick suite: what needs no server, no Spark and no browser
-	@$(VENV)/python -m pytest tests/targeting tests/matcher_ext tests/test_routing.py $(ARGS)
+	@$(VENV)/python -m pytest tests/targeting tests/matcher_ext tests/routing $(ARGS)
 
 lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
 	@$(VENV)/ruff check .

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -12,6 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exchange.routing import MAX_HOPS, Graph, Link, Path, cheapest_paths
+from tests.routing.graphs import (
+    Drawn,
+    diamonds,
+    enumerate_cheapest,
+    enumerate_simple_paths,
+    graphs,
+    ladders,
+)
 
 PUBLISHER, NORTH, SOUTH, EAST, ADVERTISER = range(5)
 
@@ -20,66 +27,10 @@ def link(edge_id: int, seller: int, buyer: int, percent: str = "0") -> Link:
     return Link(edge_id, seller, buyer, Decimal(percent) / 100)
 
 
-def enumerate_simple_paths(links: list[Link], source: int) -> Iterator[Path]:
-    """The oracle: every simple path of at most eight hops, one after the other."""
-    pending = [Path((), (source,), Fraction(1))]
-    while pending:
-        path = pending.pop()
-        if path.edge_ids:
-            yield path
-        if len(path.edge_ids) == MAX_HOPS:
-            continue
-        pending += [
-            Path(
-                (*path.edge_ids, step.edge_id),
-                (*path.party_ids, step.buyer_id),
-                path.net_share * (1 - Fraction(step.fee)),
-            )
-            for step in links
-            if step.seller_id == path.party_ids[-1] and step.buyer_id not in path.party_ids
-        ]
-
-
-def enumerate_cheapest(links: list[Link], source: int, names: dict[int, str]) -> dict[int, Path]:
-    def rank(path: Path) -> tuple[object, ...]:
-        spelled = tuple(names[party_id] for party_id in path.party_ids)
-        return (-path.net_share, len(path.edge_ids), spelled, path.edge_ids)
-
-    best: dict[int, Path] = {}
-    for path in enumerate_simple_paths(links, source):
-        target = path.party_ids[-1]
-        if target not in best or rank(path) < rank(best[target]):
-            best[target] = path
-    return best
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[Link], dict[int, str]]:
-    """Few fees, so that ties are common; parallel links, cycles and links to oneself included."""
-    size = draw(st.integers(2, 7))
-    party = st.integers(0, size - 1)
-    fee = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 3)])
-    rows = draw(st.lists(st.tuples(party, party, fee), max_size=18))
-    names = draw(st.permutations([chr(ord("a") + position) for position in range(size)]))
-    return [Link(10 + row, *fields) for row, fields in enumerate(rows)], dict(enumerate(names))
-
-
-@st.composite
-def ladders(draw: st.DrawFn) -> tuple[list[Link], dict[int, str]]:
-    """A long chain with shortcuts: here the limit of hops decides."""
-    size = draw(st.integers(9, 13))
-    fee = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 5)])
-    chain = [Link(i, i, i + 1, draw(fee)) for i in range(size - 1)]
-    jump = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1), fee)
-    jumps = draw(st.lists(jump, max_size=6))
-    links = chain + [Link(100 + row, *fields) for row, fields in enumerate(jumps)]
-    return links, {party_id: f"party {party_id:02}" for party_id in range(size)}
-
-
-@given(graphs() | ladders())
+@given(graphs() | ladders() | diamonds())
 @settings(max_examples=400, deadline=None)
 def test_agrees_with_plain_enumeration_of_simple_paths(
-    drawn: tuple[list[Link], dict[int, str]],
+    drawn: Drawn,
 ) -> None:
     links, names = drawn
     graph = Graph(links, names)
@@ -89,9 +40,7 @@ def test_agrees_with_plain_enumeration_of_simple_paths(
 
 @given(graphs(), st.randoms())
 @settings(max_examples=100, deadline=None)
-def test_does_not_depend_on_the_order_of_links(
-    drawn: tuple[list[Link], dict[int, str]], random: Random
-) -> None:
+def test_does_not_depend_on_the_order_of_links(drawn: Drawn, random: Random) -> None:
     links, names = drawn
     shuffled = list(links)
     random.shuffle(shuffled)
@@ -182,3 +131,50 @@ def test_refuses_a_fee_outside_its_range(fee: Fraction | Decimal) -> None:
 def test_refuses_a_limit_of_hops_outside_its_range(max_hops: int) -> None:
     with pytest.raises(ValueError, match="max_hops must be from 0 to 8"):
         Graph([]).cheapest_paths(PUBLISHER, max_hops=max_hops)
+
+
+def closed_by(draw: Random, links: list[Link]) -> set[int]:
+    return {link.edge_id for link in links if draw.random() < 0.4}
+
+
+@given(graphs() | ladders() | diamonds(), st.randoms(), st.integers(1, MAX_HOPS))
+@settings(max_examples=200, deadline=None)
+def test_a_closed_edge_is_no_way_and_is_asked_once(
+    drawn: Drawn, random: Random, max_hops: int
+) -> None:
+    links, names = drawn
+    closed = closed_by(random, links)
+    asked: list[int] = []
+
+    def allows(edge_id: int) -> bool:
+        asked.append(edge_id)
+        return edge_id not in closed
+
+    found = Graph(links, names).cheapest_paths(0, max_hops=max_hops, allows=allows)
+    open_links = [link for link in links if link.edge_id not in closed]
+    assert found == enumerate_cheapest(open_links, 0, names, max_hops=max_hops)
+    assert len(asked) == len(set(asked))
+    assert {Graph(links).links[edge_id].seller_id for edge_id in asked} <= {0, *found}
+
+
+@given(graphs() | ladders() | diamonds(), st.randoms())
+@settings(max_examples=100, deadline=None)
+def test_the_nearest_path_has_the_fewest_closed_edges(drawn: Drawn, random: Random) -> None:
+    links, names = drawn
+    closed = closed_by(random, links)
+    found = Graph(links, names).nearest_paths(0, allows=lambda edge_id: edge_id not in closed)
+    fewest: dict[int, tuple[int, Fraction]] = {}
+    for path in enumerate_simple_paths(links, 0):
+        worth = (len(closed & set(path.edge_ids)), -path.net_share)
+        target = path.party_ids[-1]
+        fewest[target] = min(worth, fewest.get(target, worth))
+    assert {
+        target: (len(closed & set(path.edge_ids)), -path.net_share)
+        for target, path in found.items()
+    } == fewest
+
+
+def test_downstream_counts_the_fewest_hops() -> None:
+    links = [link(1, PUBLISHER, NORTH), link(2, NORTH, SOUTH), link(3, PUBLISHER, SOUTH)]
+    assert Graph(links).downstream(PUBLISHER) == {PUBLISHER: 0, NORTH: 1, SOUTH: 1}
+    assert Graph(links).downstream(PUBLISHER, max_hops=0) == {PUBLISHER: 0}
