@@ -1,0 +1,284 @@
+"""Walks over the exchange graph: see routes.pxd for the arrays and the rounds."""
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport NOTHING
+
+cdef extern from * nogil:
+    """
+    struct TreelineShares {
+        treeline_share powers[9];
+        TreelineShares() { powers[0] = 1; for (int i = 1; i < 9; i++) powers[i] = powers[i - 1] * 10000; }
+    };
+    static const TreelineShares share_table;
+    /* As if the way had all eight hops: comparable whatever its length. */
+    static inline treeline_share full_share(treeline_share share, uint32_t hops) {
+        return share * share_table.powers[8 - hops];
+    }
+    static inline uint64_t high_half(treeline_share share) { return (uint64_t)(share >> 64); }
+    static inline uint64_t low_half(treeline_share share) { return (uint64_t)share; }
+    static inline double as_part(treeline_share share, uint32_t hops) {
+        return (double)share / (double)share_table.powers[hops];
+    }
+    """
+    Share full_share(Share share, uint32_t hops)
+    unsigned long long high_half(Share share)
+    unsigned long long low_half(Share share)
+    double as_part(Share share, uint32_t hops)
+
+
+cdef void open_walk(const Routes* routes, Walk* walk) noexcept nogil:
+    walk.last.assign(routes.node_count, NOTHING)
+    walk.ways.clear()
+
+
+cdef void end_walk(Walk* walk) noexcept nogil:
+    cdef size_t i
+    for i in range(walk.ways.size()):
+        walk.last[walk.ways[i].node] = NOTHING
+    walk.ways.clear()
+
+
+# Which of two ways is better: the larger share, fewer hops, earlier names, smaller edge ids.
+
+cdef bint is_named_before(
+    const Walk* walk, uint32_t way, uint32_t edge, uint32_t rival, uint32_t rival_edge
+) noexcept nogil:
+    """Between two ways of one length to one party, given as their last edge and what is before
+    it: the difference nearest to the source decides, and edges only where all parties agree."""
+    cdef bint by_name = False, is_named = False, by_edge = edge < rival_edge
+    cdef const Way* a
+    cdef const Way* b
+    while way != rival:
+        a = &walk.ways[way]
+        b = &walk.ways[rival]
+        if a.node != b.node:
+            is_named = True
+            by_name = a.node < b.node
+        if a.edge != b.edge:
+            by_edge = a.edge < b.edge
+        way = a.before
+        rival = b.before
+    return by_name if is_named else by_edge
+
+
+cdef inline bint is_better(
+    const Walk* walk, Share share, uint32_t hops, uint32_t before, uint32_t edge, const Way* rival
+) noexcept nogil:
+    cdef Share mine, other
+    if hops == rival.hops:
+        if share != rival.share:
+            return share > rival.share
+        return is_named_before(walk, before, edge, rival.before, rival.edge)
+    mine = full_share(share, hops)
+    other = full_share(rival.share, rival.hops)
+    return mine > other or (mine == other and hops < rival.hops)
+
+
+# The rounds.
+
+cdef uint32_t add_way(
+    Walk* walk, Share share, const RouteHop* hop, uint32_t node, uint32_t before, uint32_t shorter
+) noexcept nogil:
+    cdef Way made
+    made.share = share
+    made.node = node
+    made.edge = hop.edge if hop != NULL else NOTHING
+    made.before = before
+    made.shorter = shorter
+    made.hops = walk.ways[before].hops + 1 if before != NOTHING else 0
+    walk.ways.push_back(made)
+    return <uint32_t>(walk.ways.size() - 1)
+
+
+cdef void go_on(
+    const Routes* routes, Walk* walk, uint32_t way, size_t round_start, AskEdge ask, void* asker
+) noexcept nogil:
+    """One way, over all the sales of its party. `round_start`: where this round's ways begin."""
+    cdef uint32_t node = walk.ways[way].node
+    cdef uint32_t hops = walk.ways[way].hops + 1
+    cdef Share before = walk.ways[way].share
+    cdef Share share
+    cdef const RouteHop* hop
+    cdef uint32_t known, i
+    for i in range(routes.nodes[node].sales, routes.nodes[node + 1].sales):
+        hop = &routes.sales[i]
+        known = walk.last[hop.node]
+        share = before * hop.numerator
+        if known != NOTHING and not is_better(
+            walk, share, hops, way, hop.edge, &walk.ways[known]
+        ):
+            continue
+        if not ask(asker, hop.atom):
+            continue
+        if known != NOTHING and known >= round_start:
+            walk.ways[known].share = share
+            walk.ways[known].edge = hop.edge
+            walk.ways[known].before = way
+        else:
+            walk.last[hop.node] = add_way(walk, share, hop, hop.node, way, known)
+
+
+cdef void walk_from(
+    const Routes* routes, Walk* walk, uint32_t source, AskEdge ask, void* asker
+) noexcept nogil:
+    cdef size_t start = 0, end = 1, i
+    cdef uint32_t hop
+    walk.last[source] = add_way(walk, 1, NULL, source, NOTHING, NOTHING)
+    for hop in range(1, routes.max_hops):
+        for i in range(start, end):
+            go_on(routes, walk, <uint32_t>i, end, ask, asker)
+        start = end
+        end = walk.ways.size()
+
+
+cdef uint32_t find_last_hop(
+    const Routes* routes, Walk* walk, uint32_t target, uint32_t hops, AskEdge ask, void* asker
+) noexcept nogil:
+    cdef uint32_t found = NOTHING, way, i
+    cdef const RouteHop* hop
+    cdef Share share
+    if walk.ways[0].node == target:
+        return NOTHING
+    for i in range(routes.nodes[target].purchases, routes.nodes[target + 1].purchases):
+        hop = &routes.purchases[i]
+        way = walk.last[hop.node]
+        while way != NOTHING and walk.ways[way].hops >= hops:
+            way = walk.ways[way].shorter
+        if way == NOTHING:
+            continue
+        share = walk.ways[way].share * hop.numerator
+        if found != NOTHING and not is_better(
+            walk, share, walk.ways[way].hops + 1, way, hop.edge, &walk.ways[found]
+        ):
+            continue
+        if not ask(asker, hop.atom):
+            continue
+        if found == NOTHING:
+            found = add_way(walk, share, hop, target, way, NOTHING)
+        else:
+            walk.ways[found].share = share
+            walk.ways[found].edge = hop.edge
+            walk.ways[found].before = way
+            walk.ways[found].hops = walk.ways[way].hops + 1
+    return found
+
+
+cdef double share_of(const Way* way) noexcept nogil:
+    return as_part(way.share, way.hops)
+
+
+# Making the arrays.
+
+cdef int make_tables(RouteTables* tables, list parties, list links) except -1:
+    cdef RouteNode node
+    cdef uint32_t i, seller, buyer
+    numbers = {party: number for number, party in enumerate(parties)}
+    if len(numbers) != len(parties):
+        raise ValueError("a party is given twice")
+    sellers = {link[1] for link in links}
+    sold = [[] for _ in parties]
+    bought = [[] for _ in parties]
+    last_id = None
+    for i, (edge_id, seller_id, buyer_id, numerator) in enumerate(links):
+        if last_id is not None and edge_id <= last_id:
+            raise ValueError(f"edge {edge_id} is not in ascending order of ids")
+        if not 1 <= numerator <= WHOLE:
+            raise ValueError(f"edge {edge_id}: its fee must leave 1 to {WHOLE}, not {numerator}")
+        last_id = edge_id
+        seller, buyer = numbers[seller_id], numbers[buyer_id]
+        if buyer_id in sellers:
+            sold[seller].append((buyer, i, numerator))
+        bought[buyer].append((-numerator, i, seller))
+        tables.edge_ids.push_back(edge_id)
+    for i in range(len(parties) + 1):
+        node.party = parties[i] if i < len(parties) else 0
+        node.sales = <uint32_t>tables.sales.size()
+        node.purchases = <uint32_t>tables.purchases.size()
+        tables.nodes.push_back(node)
+        if i == len(parties):
+            break
+        for other, edge, numerator in sold[i]:
+            add_hop(&tables.sales, other, edge, numerator)
+        # The cheapest first: what comes after it is then seldom asked.
+        for numerator, edge, other in sorted(bought[i]):
+            add_hop(&tables.purchases, other, edge, -numerator)
+    return 0
+
+
+cdef void add_hop(
+    vector[RouteHop]* hops, uint32_t node, uint32_t edge, uint32_t numerator
+) noexcept nogil:
+    cdef RouteHop hop
+    hop.node = node
+    hop.atom = edge
+    hop.edge = edge
+    hop.numerator = numerator
+    hops.push_back(hop)
+
+
+cdef Routes view_tables(const RouteTables* tables) noexcept nogil:
+    cdef Routes routes
+    routes.nodes = tables.nodes.data()
+    routes.sales = tables.sales.data()
+    routes.purchases = tables.purchases.data()
+    routes.edge_ids = tables.edge_ids.data()
+    routes.node_count = <uint32_t>tables.nodes.size() - 1
+    routes.max_hops = MOST_HOPS
+    return routes
+
+
+cdef tuple spell_out(const Routes* routes, const Walk* walk, uint32_t way):
+    edges = []
+    while walk.ways[way].before != NOTHING:
+        edges.append(routes.edge_ids[walk.ways[way].edge])
+        way = walk.ways[way].before
+    return tuple(reversed(edges))
+
+
+# The walk by itself, for whoever knows the truths already.
+
+cdef cppclass KnownTruths:
+    vector[uint8_t] truths      # by edge
+    vector[uint32_t] asked      # how often
+
+
+cdef bint ask_known(void* asker, uint32_t atom) noexcept nogil:
+    cdef KnownTruths* known = <KnownTruths*>asker
+    known.asked[atom] += 1
+    return known.truths[atom]
+
+
+cdef class RouteGraph:
+    """The arrays of a graph, and walks over them with given truths. Safe for many threads."""
+    cdef RouteTables tables
+    cdef dict numbers
+
+    def __init__(self, names, links):
+        """`names` by party; `links` are (edge id, seller, buyer, what the fee leaves of 10,000)."""
+        parties = sorted(names, key=lambda party: (names[party], party))
+        self.numbers = {party: number for number, party in enumerate(parties)}
+        make_tables(&self.tables, parties, sorted(links))
+
+    def find_paths(self, source, truths, hops=MOST_HOPS):
+        """The cheapest path within some hops to every party that is reached: its edge ids and its
+        share of 10,000 ** edges; and how often each edge was asked for."""
+        cdef Routes routes = view_tables(&self.tables)
+        cdef KnownTruths known
+        cdef Walk walk
+        cdef uint32_t way, number, limit = hops
+        if not 1 <= hops <= MOST_HOPS:
+            raise ValueError(f"hops must be from 1 to {MOST_HOPS}, not {hops}")
+        known.truths = [bool(truths[edge_id]) for edge_id in self.tables.edge_ids]
+        known.asked.assign(known.truths.size(), 0)
+        open_walk(&routes, &walk)
+        walk_from(&routes, &walk, self.numbers[source], ask_known, &known)
+        paths = {}
+        for party, number in self.numbers.items():
+            way = find_last_hop(&routes, &walk, number, limit, ask_known, &known)
+            if way != NOTHING:
+                share = int(high_half(walk.ways[way].share)) << 64
+                share |= int(low_half(walk.ways[way].share))
+                paths[party] = spell_out(&routes, &walk, way), share
+        asked = {edge_id: known.asked[i] for i, edge_id in enumerate(self.tables.edge_ids)}
+        return paths, asked
