@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.workloads import ADS, SYNTHETIC, Parameters, open_parameters
 from matcher_ext import ATree, Snapshot
 from matcher_ext.scan import Scan
 from targeting import Catalog, parse
+from tests.matcher_ext.expressions import CATALOG, texts, visits
 
 
 @pytest.mark.parametrize("parameters", [SYNTHETIC, ADS], ids=["synthetic", "ads"])
@@ -37,3 +41,29 @@ def test_agrees_with_index_snapshot_and_plain_evaluator(
         assert sorted(scan.match_ids(visit)) == expected
         matches += len(expected)
     assert 0 < matches < len(texts) * len(workload.visits())
+
+
+@given(st.lists(texts(), max_size=8), st.lists(visits(), max_size=4))
+@settings(deadline=None)
+def test_scans_every_type_like_the_plain_evaluator(
+    expressions: list[str], seen: list[dict[str, Any]]
+) -> None:
+    index = ATree(CATALOG)
+    index.insert_many(range(len(expressions)), expressions)
+    scan = Scan(index.freeze())
+    for visit in seen:
+        expected = [
+            i for i, one in enumerate(expressions) if parse(one, CATALOG).evaluate(visit) is True
+        ]
+        assert sorted(scan.match_ids(visit)) == expected
+
+
+def test_an_expression_too_long_for_a_flat_program_is_scanned_all_the_same() -> None:
+    # Written out, without sharing, a chain of exclusive ors doubles with every link.
+    chain = " xor ".join(f"(age >= {bound})" for bound in range(40))
+    index = ATree(CATALOG)
+    index.insert_many([0, 1, 2], ["age >= 3", chain, "age < 3"])
+    scan = Scan(index.freeze())
+    assert sorted(scan.match_ids({"age": 4})) == [0, 1]
+    assert sorted(scan.match_ids({"age": 3})) == [0]
+    assert sorted(scan.match_ids({"age": 2})) == [1, 2]
