@@ -19,4 +19,5 @@ def as_engine_attribute(row: Attribute) -> targeting.Attribute:
         description=row.description,
         openrtb=row.openrtb_path,
         personal=row.is_personal,
+        retired=row.is_retired,
     )

@@ -52,6 +52,8 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
 class ExpressionForm(PersonForm):
     """A form with an expression. `problems` says what is wrong with it and where."""
 
+    owner_field: str  # the party whose organisation the expression is of
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.problems: tuple[Any, ...] = ()
@@ -61,11 +63,20 @@ class ExpressionForm(PersonForm):
 
     def clean_expression(self) -> str:
         text: str = self.cleaned_data["expression"].replace("\r\n", "\n")
+        return text
+
+    def clean(self) -> dict[str, Any] | None:
+        """After the fields, because the owner decides which audiences and lists there are."""
+        cleaned = super().clean()
+        owner: Party | None = self.cleaned_data.get(self.owner_field)
         try:
-            check_expression(text=text)
+            check_expression(
+                text=self.cleaned_data.get("expression", ""),
+                organisation_id=owner.organisation_id if owner else None,
+            )
         except ExpressionError as error:
             self.take_problems(error)
-        return text
+        return cleaned
 
     def take_problems(self, error: ExpressionError) -> None:
         self.problems = tuple(error.errors)
@@ -88,6 +99,8 @@ class PartyForm(PersonForm):
 
 
 class EdgeForm(ExpressionForm):
+    owner_field = "seller"
+
     class Meta:
         model = Edge
         fields = ["seller", "buyer", "fee_percent", "is_active", "expression"]
@@ -105,6 +118,8 @@ class EdgeForm(ExpressionForm):
 
 
 class CampaignForm(ExpressionForm):
+    owner_field = "advertiser"
+
     starts_at = forms.DateTimeField(label="Starts (UTC)", widget=FlightInput())
     ends_at = forms.DateTimeField(
         label="Ends (UTC)",

@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 from exchange.market.demo.graph import Graph, GraphSize, build_graph
-from exchange.market.models import DOMAIN, SELLER_ID
+from exchange.market.models.parties import DOMAIN, SELLER_ID
 from exchange.routing import Link, cheapest_paths
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from exchange.market.models import Attribute
 from exchange.market.seed import read_attributes
@@ -70,8 +71,9 @@ def test_personal_attributes_are_marked() -> None:
 
 @pytest.mark.django_db
 def test_migrating_again_restores_what_is_missing_and_keeps_what_an_operator_changed() -> None:
-    Attribute.objects.filter(name="geo.city").delete()
-    Attribute.objects.filter(name="geo.country").update(description="Where they live.")
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE market_attribute CASCADE")
+    Attribute.objects.create(name="geo.country", type="string", description="Where they live.")
     call_command("migrate", verbosity=0)
     assert Attribute.objects.filter(name="geo.city").exists()
     assert Attribute.objects.get(name="geo.country").description == "Where they live."

@@ -18,6 +18,7 @@ from exchange.accounts.models import User
 from exchange.celery import app
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services import (
+    StaleSaveError,
     check_expression,
     save_booking,
     save_campaign,
@@ -248,25 +249,32 @@ def save_and_disconnect(campaign: Campaign, by: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_save_that_waited_for_another_sees_what_that_one_made_live(
+def test_a_save_that_waited_for_another_is_refused_with_both_versions(
     alice: User,
     erin: User,
     campaign: Campaign,
 ) -> None:
-    """Alice makes a draft live; Erin, who read the draft before, saves it as a draft again. Her
-    save must ask for a snapshot as well, or the campaign would stay live in Alice's."""
+    """Alice makes a draft live; Erin, who read the draft before, saves meanwhile. Hers waits for
+    Alice's and is then told what there is now: nobody's change is lost unseen."""
     Campaign.objects.update(status="draft")
     alices, erins = Campaign.objects.get(), Campaign.objects.get()
     alices.status = Campaign.Status.LIVE
+    erins.name = "Erin's summer"
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             save_campaign(campaign=alices, by=alice)
-            SnapshotBuild.objects.update(status="replaced")  # as if it were built meanwhile
             waiting = pool.submit(save_and_disconnect, erins, erin)
             wait_until_somebody_waits_for_a_lock()
-        waiting.result(timeout=30)
-    assert Campaign.objects.get().status == Campaign.Status.DRAFT
-    assert SnapshotBuild.objects.get(status="queued").requested_by == erin
+        with pytest.raises(StaleSaveError) as caught:
+            waiting.result(timeout=30)
+    theirs, yours = caught.value.theirs, caught.value.yours
+    assert isinstance(theirs, Campaign)
+    assert isinstance(yours, Campaign)
+    assert (theirs.status, theirs.updated_by, theirs.version) == ("live", alice, 3)
+    assert (yours.name, caught.value.expected_version) == ("Erin's summer", 2)
+    assert Campaign.objects.get().name == "Summer"
+    save_campaign(campaign=erins, by=erin, expected_version=theirs.version)
+    assert Campaign.objects.get().updated_by == erin
 
 
 DOWN = """

@@ -192,7 +192,7 @@ def test_an_edge_on_a_path_is_redacted_by_the_table(
         if who == "operators"
         else house(exchange, who).people[Role.VIEWER]
     )
-    exchange.middle_edge.is_disclosed = is_disclosed  # type: ignore[attr-defined]
+    exchange.middle_edge.is_disclosed = is_disclosed
     found = sight(viewer, exchange.middle_edge)
     assert found == expected
     text = exchange.middle_edge.expression

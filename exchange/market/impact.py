@@ -1,0 +1,267 @@
+"""Who would notice a change: what uses an attribute, an audience, a list, an edge.
+
+Found through the kept `uses`, never by parsing texts; counts stop at a limit. What would break
+something that is in use is refused here, for the services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Count, QuerySet
+
+from exchange.market.catalog import as_engine_attribute, load_catalog
+from exchange.market.models import (
+    Attribute,
+    Audience,
+    Booking,
+    Campaign,
+    Edge,
+    Party,
+    UsedValue,
+    ValueList,
+)
+from exchange.market.names import Values, load_values
+from exchange.market.uses import refresh_uses
+from exchange.routing import Graph, Path
+from matcher_ext.language import check_text
+from targeting import Attribute as EngineAttribute
+from targeting import Catalog, ExpressionError, parse
+
+COUNT_LIMIT = 10_000
+NAMES_SHOWN = 5
+CONFLICTS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """Counts stop at `COUNT_LIMIT`; `first` names some of those that would be hit."""
+
+    campaign_count: int = 0
+    edge_count: int = 0
+    audience_count: int = 0
+    booking_count: int = 0
+    first: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.campaign_count or self.edge_count or self.audience_count or self.booking_count
+        )
+
+    def __str__(self) -> str:
+        counts = {
+            "campaign": self.campaign_count,
+            "edge": self.edge_count,
+            "audience": self.audience_count,
+            "booking": self.booking_count,
+        }
+        return ", ".join(say_count(n, word) for word, n in counts.items() if n) or "nothing"
+
+
+class InUseError(ValidationError):
+    """The change would break what uses the thing; `impact` says what that is."""
+
+    def __init__(self, message: str, impact: Impact) -> None:
+        super().__init__(message, code="in_use")
+        self.impact = impact
+
+
+def say_count(count: int, word: str) -> str:
+    if count > COUNT_LIMIT:
+        return f"more than {COUNT_LIMIT:,} {word}s"
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def impact_of_attribute(attribute: Attribute) -> Impact:
+    return impact_of({f"attribute:{attribute.name}"})
+
+
+def impact_of_audience(audience: Audience) -> Impact:
+    return impact_of({f"audience:{audience.pk}"})
+
+
+def impact_of_value_list(value_list: ValueList) -> Impact:
+    return impact_of({f"list:{value_list.pk}"})
+
+
+def impact_of(words: set[str]) -> Impact:
+    """Everything that uses one of the words, also through audiences that do."""
+    refresh_uses()
+    reached = words | {f"audience:{pk}" for pk in reach_audiences(words)}
+    audiences, edges = users(Audience, reached), users(Edge, reached)
+    campaigns = users(Campaign, reached)
+    bookings = Booking.objects.active().filter(campaign__in=campaigns.values("pk"))
+    return Impact(
+        campaign_count=count_up(campaigns),
+        edge_count=count_up(edges),
+        audience_count=count_up(audiences),
+        booking_count=count_up(bookings),
+        first=tuple(str(row) for rows in (campaigns, edges, audiences) for row in first_of(rows))[
+            :NAMES_SHOWN
+        ],
+    )
+
+
+def reach_audiences(words: set[str]) -> set[int]:
+    """Audiences that use a word, those that use them, and so on: in rounds, there are few."""
+    reached: set[int] = set()
+    wanted = set(words)
+    while wanted:
+        found = set(users(Audience, wanted).values_list("pk", flat=True)) - reached
+        reached |= found
+        wanted = {f"audience:{pk}" for pk in found}
+    return reached
+
+
+def users(model: type[Any], words: Iterable[str]) -> QuerySet[Any]:
+    rows: QuerySet[Any] = model._default_manager.filter(retired_at=None)
+    return rows.filter(uses__overlap=sorted(words))
+
+
+def count_up(rows: QuerySet[Any]) -> int:
+    return rows.order_by()[: COUNT_LIMIT + 1].count()
+
+
+def first_of(rows: QuerySet[Any]) -> QuerySet[Any]:
+    joined = rows.select_related("seller", "buyer") if rows.model is Edge else rows
+    return joined.order_by("pk")[:NAMES_SHOWN]
+
+
+def refuse_if_used(impact: Impact, refusal: str) -> None:
+    if not impact.is_empty:
+        raise InUseError(f"{refusal}: {impact} use it, such as {impact.first[0]}.", impact)
+
+
+def count_uses_of_organisation(party: Party) -> int:
+    """Expressions of the party that use what its organisation alone has."""
+    refresh_uses()
+    owned = {"organisation_id": party.organisation_id, "organisation__is_operator": False}
+    words = [
+        f"audience:{pk}" for pk in Audience.objects.filter(**owned).values_list("pk", flat=True)
+    ]
+    words += [f"list:{pk}" for pk in ValueList.objects.filter(**owned).values_list("pk", flat=True)]
+    sold = Edge.objects.kept().filter(seller=party, uses__overlap=words)
+    return sold.count() + count_up(
+        Campaign.objects.kept().filter(advertiser=party, uses__overlap=words)
+    )
+
+
+def check_list_users(value_list: ValueList, values: Values) -> None:
+    """New values must fit every condition that uses the list: its attribute's domain, its
+    operator's form. A few kinds of conditions, however many expressions there are."""
+    refresh_uses()
+    catalog = load_catalog()
+    for attribute, operator in conditions_with(value_list):
+        if attribute not in catalog:
+            continue
+        try:
+            parse(f"{attribute} {operator} $it", catalog, lists={"it": values})
+        except ExpressionError as error:
+            raise InUseError(
+                f"Conditions `{attribute} {operator} ${value_list.name}` are in use, and these"
+                f" values do not fit: {error.errors[0].message}",
+                impact_of_value_list(value_list),
+            ) from error
+
+
+def conditions_with(value_list: ValueList) -> set[tuple[str, str]]:
+    start = f"list:{value_list.pk}:"
+    found: set[tuple[str, str]] = set()
+    for model in (Audience, Edge, Campaign):
+        rows = users(model, [f"list:{value_list.pk}"])
+        for uses in rows.values_list("uses", flat=True).distinct().iterator():
+            words = (word.removeprefix(start) for word in uses if word.startswith(start))
+            found |= {tuple(word.split(":", 1)) for word in words}
+    return found
+
+
+def check_domain_users(before: Attribute, after: Attribute) -> None:
+    """Closing or narrowing a domain is refused while expressions or lists name other values."""
+    lost = not before.values or set(before.values) - set(after.values)
+    if not after.values or not lost:
+        return
+    refresh_uses()
+    allowed = [str(value) for value in after.values]
+    if UsedValue.objects.filter(attribute=before).exclude(value__in=allowed).exists():
+        refuse_conflicts(after, find_conflicts(after))
+    refuse_conflicts(after, find_conflicting_lists(after))
+
+
+def refuse_conflicts(attribute: Attribute, conflicts: list[str]) -> None:
+    if conflicts:
+        raise InUseError(
+            f"{attribute.name} cannot be closed over values in use: {'; '.join(conflicts)}.",
+            impact_of_attribute(attribute),
+        )
+
+
+def find_conflicts(attribute: Attribute) -> list[str]:
+    """The first expressions that would no longer compile, with what is wrong."""
+    closed = Catalog([*others_than(attribute), as_engine_attribute(attribute)]).compiled
+    found: list[str] = []
+    for model in (Audience, Edge, Campaign):
+        rows = users(model, [f"attribute:{attribute.name}"])
+        if model is Edge:
+            rows = rows.select_related("seller", "buyer")
+        for row in rows.iterator():
+            try:
+                check_text(closed, row.expression)
+            except ExpressionError as error:
+                found.append(f"{row}: {error.errors[0].message}")
+                if len(found) >= CONFLICTS_SHOWN:
+                    return found
+    return found
+
+
+def others_than(attribute: Attribute) -> Iterable[EngineAttribute]:
+    return (other for other in load_catalog() if other.name != attribute.name)
+
+
+def find_conflicting_lists(attribute: Attribute) -> list[str]:
+    allowed = set(attribute.values)
+    found = []
+    for value_list in ValueList.objects.kept():
+        if attribute.name not in {name for name, _ in conditions_with(value_list)}:
+            continue
+        values = load_values(value_list.pk, value_list.current_number, value_list.type)
+        strange = next((value for value in values if value not in allowed), None)
+        if strange is not None:
+            found.append(f"the list ${value_list.name} has “{strange}”")
+    return found[:CONFLICTS_SHOWN]
+
+
+def pinned_bookings(edge: Edge) -> QuerySet[Booking]:
+    return Booking.objects.kept().filter(policy="pinned", pinned_edges__contains=[edge.pk])
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeUse:
+    """Who would notice if an edge changed: bookings whose path passes it."""
+
+    booking_count: int
+    pair_count: int
+
+
+def impact_of_edge(edge: Edge) -> EdgeUse:
+    """Bookings over the cheapest path are counted per publisher and advertiser, because they share
+    one; pinned ones by their pins."""
+    pinned = pinned_bookings(edge).filter(is_active=True)
+    pairs = set(pinned.values_list("publisher_id", "advertiser_id").distinct())
+    booking_count = pinned.count()
+    counted = Booking.objects.active().exclude(policy="pinned").order_by()
+    graph = Graph(Edge.objects.active().as_links(), dict(Party.objects.values_list("id", "name")))
+    reached: dict[int, dict[int, Path]] = {}
+    for publisher_id, advertiser_id, count in counted.values_list(
+        "publisher_id", "advertiser_id"
+    ).annotate(count=Count("pk")):
+        if publisher_id not in reached:
+            reached[publisher_id] = graph.cheapest_paths(publisher_id)
+        path = reached[publisher_id].get(advertiser_id)
+        if path is not None and edge.pk in path.edge_ids:
+            booking_count += count
+            pairs.add((publisher_id, advertiser_id))
+    return EdgeUse(booking_count, len(pairs))

@@ -1,0 +1,60 @@
+"""Saving and retiring audiences. Who uses one knows it by name, so that stays while it is used."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from exchange.accounts.models import User
+from exchange.market.expressions import check_expression
+from exchange.market.impact import impact_of_audience, refuse_if_used
+from exchange.market.models import Audience, ValueList
+from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.uses import note_uses
+from exchange.market.visibility import require_change
+from exchange.snapshots.requests import request_build
+
+
+@transaction.atomic
+def save_audience(*, audience: Audience, by: User, expected_version: int | None = None) -> Audience:
+    require_change(by, audience)
+    before = lock_before(audience, expected_version)
+    audience.full_clean()
+    refuse_shared_name(audience)
+    if before and (before.name, before.organisation_id) != (
+        audience.name,
+        audience.organisation_id,
+    ):
+        refuse_if_used(impact_of_audience(before), f"@{before.name} cannot be renamed or moved")
+    organisation_id = audience.organisation_id
+    note_uses(
+        audience,
+        check_expression(
+            text=audience.expression, organisation_id=organisation_id, name=audience.name
+        ),
+    )
+    keep(audience, by)
+    if before:
+        request_build(requested_by=by)
+    return audience
+
+
+@transaction.atomic
+def retire_audience(
+    *, audience: Audience, by: User, expected_version: int | None = None
+) -> Audience:
+    require_change(by, audience)
+    lock_before(audience, expected_version)
+    refuse_if_used(impact_of_audience(audience), f"@{audience.name} cannot be retired")
+    return retire(audience, by)
+
+
+def refuse_shared_name(row: Audience | ValueList) -> None:
+    """A name means one thing to each organisation: its own and the operator's are apart."""
+    others = type(row)._default_manager.filter(name=row.name, retired_at=None)
+    others = others.exclude(pk=row.pk).exclude(organisation_id=row.organisation_id)
+    if not row.organisation.is_operator:
+        others = others.filter(organisation__is_operator=True)
+    if others.exists():
+        whose = "an organisation" if row.organisation.is_operator else "the exchange"
+        raise ValidationError({"name": f"“{row.name}” is already a name that {whose} uses."})

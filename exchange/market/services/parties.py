@@ -1,0 +1,63 @@
+"""Saving and retiring parties."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+
+from exchange.accounts.models import User
+from exchange.market.impact import count_uses_of_organisation
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.visibility import require_change
+from exchange.snapshots.requests import request_build
+
+
+@transaction.atomic
+def save_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
+    """A new party has no edges yet; a changed one may be named in answers."""
+    require_change(by, party)
+    before = lock_before(party, expected_version)
+    party.full_clean()
+    if before and before.organisation_id != party.organisation_id:
+        refuse_to_lose_names(before)
+    keep(party, by)
+    if before:
+        request_build(requested_by=by)
+    return party
+
+
+@transaction.atomic
+def retire_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
+    require_change(by, party)
+    lock_before(party, expected_version)
+    if standing := find_standing(party):
+        raise ValidationError(
+            f"{party} still has {standing}. Retire those first, or switch them to another party.",
+            code="in_use",
+        )
+    return retire(party, by)
+
+
+def refuse_to_lose_names(party: Party) -> None:
+    """Audiences and lists are found by name in the organisation that a party belongs to."""
+    count = count_uses_of_organisation(party)
+    if count:
+        raise ValidationError(
+            {
+                "organisation": f"{count:,} expressions of {party} use audiences or lists of its"
+                " organisation and would lose them."
+            },
+            code="in_use",
+        )
+
+
+def find_standing(party: Party) -> str:
+    """What would be left without its party, in words."""
+    counts = {
+        "edges": Edge.objects.kept().filter(Q(seller=party) | Q(buyer=party)).count(),
+        "campaigns": Campaign.objects.kept().filter(advertiser=party).count(),
+        "bookings": Booking.objects.kept().filter(publisher=party).count(),
+    }
+    return " and ".join(f"{count:,} {name}" for name, count in counts.items() if count)

@@ -1,0 +1,62 @@
+"""What all saves share: the lock, the version that the person saw, the name under the change.
+
+Optimistic: the row is locked for the save only, and a save that was made from an older version is
+refused with both. Nothing is ever overwritten unseen.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from exchange.accounts.models import User
+from exchange.market.models import Revised
+from exchange.market.recording import recording
+
+Row = TypeVar("Row", bound=Revised)
+
+
+class StaleSaveError(ValidationError):
+    """Somebody saved meanwhile. `yours` is what was to be saved, `theirs` what is there now."""
+
+    def __init__(self, yours: Revised, theirs: Revised, expected_version: int) -> None:
+        by = f" by {theirs.updated_by}" if theirs.updated_by else ""
+        super().__init__(
+            f"{theirs} was changed{by} while you were editing: yours began with version "
+            f"{expected_version}, now there is version {theirs.version}.",
+            code="stale",
+        )
+        self.yours = yours
+        self.theirs = theirs
+        self.expected_version = expected_version
+
+
+def lock_before(row: Row, expected_version: int | None) -> Row | None:
+    """The row as it is, kept so until the transaction ends; None if it is new. Without an expected
+    version the one that `row` was read with counts."""
+    if row._state.adding:
+        return None
+    # Without a join: after a wait it would be the old row's, beside the new row.
+    before: Row = type(row)._default_manager.select_for_update().get(pk=row.pk)
+    expected = row.version if expected_version is None else expected_version
+    if before.version != expected:
+        raise StaleSaveError(row, before, expected)
+    if before.is_retired:
+        raise ValidationError(f"{before} is retired. Create a new one instead.", code="retired")
+    return before
+
+
+def keep(row: Row, by: User) -> Row:
+    """Saves under the person's name. The version is the database's to count."""
+    row.updated_by = by
+    with recording(by=by):
+        row.save()
+    row.refresh_from_db(fields=["version"])
+    return row
+
+
+def retire(row: Row, by: User) -> Row:
+    row.retired_at = timezone.now()
+    return keep(row, by)

@@ -1,0 +1,185 @@
+"""Reading what expressions use, one by one as they are saved, or many at a time.
+
+The words are described in `models.uses`. Texts that arrive in bulk have been through the parser,
+or will be quarantined by the build: for them the words are scanned, not parsed, twenty times
+faster. Scanning may find too much (a number of another condition), never too little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from exchange.market.catalog import load_catalog
+from exchange.market.models import Attribute, Audience, Campaign, Edge, UsedValue
+from exchange.market.models.uses import WithExpression, has_unread_uses
+from exchange.market.names import Definitions, Lists, Names, load_names
+from targeting import Catalog, Expression, ExpressionError, parse
+from targeting.tree import Predicate, walk
+
+TOKEN = re.compile(
+    r"""(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<comment>\#[^\n]*)"""
+    r"""|(?P<mark>[@$][\w.-]*\w)|(?P<name>[A-Za-z_][\w.]*)""",
+    re.ASCII | re.DOTALL,
+)
+BATCH = 2_000
+# Where the organisation of an expression is found.
+OWNERS: dict[type[Any], str] = {
+    Audience: "organisation_id",
+    Edge: "seller__organisation_id",
+    Campaign: "advertiser__organisation_id",
+}
+
+
+@dataclass(slots=True)
+class Uses:
+    words: set[str] = field(default_factory=set)
+    values: set[tuple[str, str]] = field(default_factory=set)
+
+
+def digest_of(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def note_uses(row: WithExpression, expression: Expression) -> None:
+    """Before the row is saved; the values go to their own table at once."""
+    found = read_uses(expression)
+    row.uses = sorted(found.words)
+    row.uses_digest = digest_of(row.expression)  # type: ignore[attr-defined]
+    save_values(found.values)
+
+
+def read_uses(expression: Expression) -> Uses:
+    found = Uses({f"attribute:{name}" for name in expression.attributes})
+    audience_ids, list_ids = ids_of(expression.definitions), ids_of(expression.lists)
+    found.words |= {f"audience:{audience_ids[name]}" for name in expression.references}
+    for node in walk(expression.root):
+        if not isinstance(node, Predicate):
+            continue
+        if node.list_name is not None:
+            used = f"list:{list_ids[node.list_name]}"
+            found.words |= {used, f"{used}:{node.attribute}:{node.operator}"}
+        found.values |= {(node.attribute, v) for v in node.operands if isinstance(v, str)}
+    return found
+
+
+def ids_of(names: object) -> Mapping[str, int]:
+    return names.ids if isinstance(names, Definitions | Lists) else {}
+
+
+def scan_uses(
+    text: str,
+    attributes: Mapping[str, int],
+    audience_ids: Mapping[str, int],
+    list_ids: Mapping[str, int],
+) -> Uses:
+    """Of a text that is right; each value counts for the attribute named last before it."""
+    found = Uses()
+    attribute = ""
+    for match in TOKEN.finditer(text):
+        kind, token = match.lastgroup, match[0]
+        if kind == "name" and token in attributes:
+            attribute = token
+            found.words.add(f"attribute:{token}")
+        elif kind == "text" and attribute:
+            found.values.add((attribute, read_literal(token)))
+        elif kind == "mark":
+            ids = audience_ids if token[0] == "@" else list_ids
+            if token[1:] in ids:
+                word = f"{'audience' if token[0] == '@' else 'list'}:{ids[token[1:]]}"
+                found.words.add(word)
+    return found
+
+
+def read_literal(token: str) -> str:
+    inside = token[1:-1]
+    if "\\" not in inside:
+        return inside
+    text: str = json.loads('"' + inside.replace("\\'", "'").replace('"', '\\"') + '"')
+    return text
+
+
+def save_values(values: Iterable[tuple[str, str]]) -> None:
+    pairs = sorted(values)
+    if not pairs:
+        return
+    ids = dict(Attribute.objects.values_list("name", "id"))
+    rows = [UsedValue(attribute_id=ids[name], value=value) for name, value in pairs if name in ids]
+    UsedValue.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
+
+
+def refresh_uses() -> int:
+    """Reads every expression again that was changed by other hands, or loaded in bulk. Nothing to
+    do, nearly always: one look at three empty indexes."""
+    unread = [model for model in OWNERS if unread_rows(model).exists()]
+    if not unread:
+        return 0
+    reader = Reader(load_catalog())
+    return sum(reader.refresh(model) for model in unread)
+
+
+def unread_rows(model: type[Any]) -> QuerySet[Any]:
+    rows: QuerySet[Any] = model._default_manager.filter(has_unread_uses())
+    return rows
+
+
+class Reader:
+    """Scans texts; one with a list is parsed, because how it is used matters too."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._attributes = {attribute.name: 0 for attribute in catalog}
+        self._names: dict[int, Names] = {}
+
+    def refresh(self, model: type[Any]) -> int:
+        count, after = 0, 0
+        while rows := self._next_rows(model, after):
+            self._write(model, rows)
+            count += len(rows)
+            after = rows[-1][0]
+        return count
+
+    def _next_rows(self, model: type[Any], after: int) -> list[tuple[int, int, str]]:
+        rows = unread_rows(model).filter(pk__gt=after).order_by("pk")
+        return list(rows.values_list("pk", OWNERS[model], "expression")[:BATCH])
+
+    @transaction.atomic
+    def _write(self, model: type[Any], rows: list[tuple[int, int, str]]) -> None:
+        values: set[tuple[str, str]] = set()
+        changed = []
+        for pk, organisation_id, text in rows:
+            found = self.read(text, organisation_id)
+            values |= found.values
+            row = model(pk=pk)
+            row.uses, row.uses_digest = sorted(found.words), digest_of(text)
+            changed.append(row)
+        save_values(values)
+        model._default_manager.bulk_update(changed, ["uses", "uses_digest"], batch_size=BATCH)
+
+    def read(self, text: str, organisation_id: int) -> Uses:
+        names = self._names_of(organisation_id)
+        if "$" in text:
+            try:
+                read = parse(text, self.catalog)
+            except ExpressionError:
+                return Uses()  # the build quarantines it; it uses nothing
+            if read.references <= set(names.definitions) and read.list_names <= set(names.lists):
+                root = read.root
+                return read_uses(
+                    Expression(root, self.catalog, definitions=names.definitions, lists=names.lists)
+                )
+        return scan_uses(text, self._attributes, names.definitions.ids, names.lists.ids)
+
+    def _names_of(self, organisation_id: int) -> Names:
+        if organisation_id not in self._names:
+            self._names[organisation_id] = load_names(
+                organisation_id=organisation_id, catalog=self.catalog
+            )
+        return self._names[organisation_id]
