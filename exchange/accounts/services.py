@@ -1,28 +1,33 @@
-"""API keys, made and revoked, and the end of demo access.
+"""API keys and people: made, changed and ended, by those who may. Also the end of demo access.
 
-A key's text is returned once and never kept.
+`by` is the person who asks; without it the caller is the command line, which may do anything. A
+key's text and a new password are returned once and never kept.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Organisation, User
+from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Role, Scope, User
+from exchange.accounts.permissions import is_exchange_operator
 from exchange.celery import app
-
-if TYPE_CHECKING:
-    from exchange.market.models import Party
+from exchange.market.models import Party
+from exchange.market.visibility import require_change
 
 KEY_PREFIX = "tl_"
 KEY_BYTES = 32
+START_LENGTH = 8
+USUAL_KEY_LIFE = timedelta(days=180)
+PASSWORD_BYTES = 12
+# What is asked at a publisher, for which the key must name it.
+PUBLISHER_SCOPES = frozenset({Scope.ELIGIBILITY_READ, Scope.EXPLAIN_READ})
 
 
 def hash_api_key(text: str) -> str:
@@ -35,20 +40,30 @@ def create_api_key(
     *,
     name: str,
     organisation: Organisation,
-    publishers: Collection[Party],
+    publishers: Collection[Party] = (),
+    scopes: Sequence[str] = (Scope.ELIGIBILITY_READ,),
     expires_at: datetime | None = None,
     is_demo: bool = False,
+    by: User | None = None,
 ) -> tuple[ApiKey, str]:
     """The key and its text, which cannot be had again."""
-    check_publishers(publishers)
     text = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
     key = ApiKey(
         name=name,
         organisation=organisation,
         hash=hash_api_key(text),
-        expires_at=expires_at,
+        start=text[:START_LENGTH],
+        scopes=sorted(set(scopes)),
+        expires_at=expires_at or timezone.now() + USUAL_KEY_LIFE,
         is_demo=is_demo,
+        created_by=by,
     )
+    if by is not None:
+        require_change(by, key)
+        check_publishers_belong(publishers, organisation, by)
+    check_publishers(publishers, scopes)
+    check_scopes(scopes, organisation)
+    check_end(key.expires_at)
     key.full_clean()
     key.save()
     key.publishers.set(publishers)
@@ -56,17 +71,45 @@ def create_api_key(
     return key, text
 
 
-def check_publishers(publishers: Collection[Party]) -> None:
-    if not publishers:
-        raise ValidationError("Name at least one publisher that the key may ask for.")
-    others = sorted(party.name for party in publishers if party.kind != "publisher")
+def check_publishers(publishers: Collection[Party], scopes: Collection[str]) -> None:
+    if not publishers and PUBLISHER_SCOPES & set(scopes):
+        raise ValidationError(
+            {"publishers": "Name at least one publisher that the key may ask for."}
+        )
+    others = sorted(party.name for party in publishers if party.kind != Party.Kind.PUBLISHER)
     if others:
-        raise ValidationError(f"Not a publisher: {', '.join(others)}.")
+        raise ValidationError({"publishers": f"Not a publisher: {', '.join(others)}."})
+
+
+def check_publishers_belong(
+    publishers: Collection[Party], organisation: Organisation, by: User
+) -> None:
+    if is_exchange_operator(by):
+        return
+    if any(party.organisation_id != organisation.pk for party in publishers):
+        raise ValidationError({"publishers": "A key may only name publishers of its organisation."})
+
+
+def check_scopes(scopes: Collection[str], organisation: Organisation) -> None:
+    if Scope.SNAPSHOT_READ in scopes and not organisation.is_operator:
+        raise ValidationError(
+            {"scopes": "A snapshot holds everybody's targeting: only the exchange reads it."}
+        )
+
+
+def check_end(expires_at: datetime) -> None:
+    now = timezone.now()
+    if expires_at <= now:
+        raise ValidationError({"expires_at": "The key would have expired already."})
+    if expires_at > now + LONGEST_KEY_LIFE:
+        raise ValidationError({"expires_at": f"A key lives {LONGEST_KEY_LIFE.days} days at most."})
 
 
 @transaction.atomic
-def revoke_api_key(*, key: ApiKey) -> bool:
+def revoke_api_key(*, key: ApiKey, by: User | None = None) -> bool:
     """False if it was revoked before; the first time stays."""
+    if by is not None:
+        require_change(by, key)
     revoked = ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
     if revoked:
         publish_keys_on_commit()
@@ -88,3 +131,40 @@ def publish_keys_on_commit() -> None:
     """Servers read keys from a file that this task writes. Robust, because the message is only a
     hint: a broker that is down must not turn a saved change into an error."""
     transaction.on_commit(lambda: app.send_task("snapshots.publish_keys"), robust=True)
+
+
+@transaction.atomic
+def save_person(*, person: User, by: User) -> str | None:
+    """A new person's first password, to be handed over once; None for one who has one already."""
+    refuse_own_end(person, by)
+    require_change(by, person)
+    is_new = person._state.adding
+    if not is_new:
+        person.full_clean(exclude=["password"])
+        person.save()
+        return None
+    password = draw_password()
+    person.set_password(password)
+    person.full_clean()
+    person.save()
+    return password
+
+
+def refuse_own_end(person: User, by: User) -> None:
+    """Nobody locks the last door behind themselves."""
+    if person.pk == by.pk and (not person.is_active or person.role != Role.ADMIN):
+        raise PermissionDenied("You cannot end your own access. Ask another administrator.")
+
+
+@transaction.atomic
+def reset_password(*, person: User, by: User) -> str:
+    """The new password, to be handed over once. It ends every session of theirs."""
+    require_change(by, person)
+    password = draw_password()
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    return password
+
+
+def draw_password() -> str:
+    return secrets.token_urlsafe(PASSWORD_BYTES)

@@ -1,4 +1,4 @@
-"""Who may see and change what of the market: one table of owners and readers, asked by everything.
+"""Who may see and change what: one table of owners and readers, asked by everything.
 
 `visible` narrows a query, `require_change` guards a service, `sight` says how much of one object a
 person sees. Nothing else decides about organisations; roles alone are `accounts.permissions`.
@@ -50,6 +50,8 @@ BELONGINGS: dict[str, Belonging] = {
     "valuelist": Belonging("value_list", "organisation"),
     "testvisit": Belonging("test_visit", "campaign__advertiser__organisation"),
     "attribute": Belonging("attribute", None),
+    "apikey": Belonging("api_key", "organisation"),
+    "user": Belonging("person", "organisation"),
     "eligiblevisits": Belonging(
         None, "campaign__advertiser__organisation", ("publisher__organisation",)
     ),

@@ -1,7 +1,8 @@
 """The snapshot directory: the only thing that snapshot builds and eligibility servers share.
 
     manifest.json                  which snapshot is live
-    keys.json                      hashes of the API keys
+    keys.json                      hashes of the API keys, what they may ask for and until when
+    key-use/<process>.json         when a server saw each key last (see `key_use`)
     <snapshot_id>/index.atree      the compiled index
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/info.json        counts, sizes, times
@@ -58,7 +59,8 @@ class KeyEntry(msgspec.Struct, frozen=True):
     """What one API key may ask for."""
 
     publishers: tuple[str, ...]
-    expires_at: datetime | None = None
+    expires_at: datetime
+    scopes: tuple[str, ...]
 
 
 class Keys(FormattedDocument, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from exchange.serving.directory import (
     hash_key,
 )
 from exchange.serving.instruments import FAILED_SWAPS, SNAPSHOT_READ_AT, SWAPS
+from exchange.serving.key_use import KeyUse
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
 from matcher_ext import Snapshot, SnapshotError
@@ -45,6 +46,7 @@ MAX_WARNINGS = 50
 STAMPED_TIMES = ("time", "local_time")
 PUBLISHER = "publisher.id"
 STAMPED = {*STAMPED_TIMES, PUBLISHER}
+ELIGIBILITY_READ = "eligibility:read"
 # What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
@@ -94,6 +96,7 @@ class EligibilityService:
         self._keys: dict[str, KeyEntry] = {}
         self._seen: dict[str, tuple[int, int, int] | None] = {}
         self._last_refusal = ""
+        self._key_use = KeyUse(directory)
         self._refreshing = threading.Lock()
         self.refresh()
 
@@ -101,13 +104,20 @@ class EligibilityService:
     def live(self) -> LiveSnapshot | None:
         return self._live
 
-    def publishers_of(self, key: str) -> tuple[str, ...]:
+    def publishers_of(self, key: str, scope: str = ELIGIBILITY_READ) -> tuple[str, ...]:
         """What a key may ask for; raises the problem to answer with if it may ask nothing."""
-        entry = self._keys.get(hash_key(key))
+        hashed = hash_key(key)
+        entry = self._keys.get(hashed)
         if entry is None:
             raise unauthorized("The API key is not known, or was revoked.")
-        if entry.expires_at is not None and entry.expires_at <= datetime.now(UTC):
+        now = datetime.now(UTC)
+        if entry.expires_at <= now:
             raise unauthorized("The API key has expired.")
+        self._key_use.note(hashed, now)
+        if scope not in entry.scopes:
+            raise ProblemError(
+                HTTPStatus.FORBIDDEN, "scope_missing", f"Your key lacks the scope {scope}."
+            )
         return entry.publishers
 
     def answer(
@@ -154,6 +164,7 @@ class EligibilityService:
         while True:
             time.sleep(WATCH_SECONDS)
             self.refresh()
+            self._key_use.flush()
 
     def _refresh_keys(self) -> bool:
         try:

@@ -1,14 +1,15 @@
-"""Exports the API keys that servers accept, as hashes, to the snapshot directory."""
+"""Exports the API keys that servers accept, as hashes, to the snapshot directory, and reads back
+when they were used."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from exchange.accounts.models import ApiKey
 from exchange.serving.directory import KeyEntry, SnapshotDirectory
+from exchange.serving.key_use import read_key_use, remove_stale_files
 
 # Any number that nothing else in this database locks.
 KEYS_LOCK = 7_301_001
@@ -19,9 +20,7 @@ def publish_keys() -> bool:
     """Says whether anything changed. The lock keeps an older read from replacing a newer."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [KEYS_LOCK])
-    keys = ApiKey.objects.filter(revoked_at=None).filter(
-        Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-    )
+    keys = ApiKey.objects.usable(timezone.now())
     if not settings.DEMO_LOGINS:
         keys = keys.filter(is_demo=False)
     return SnapshotDirectory(settings.SNAPSHOT_DIR).write_keys(
@@ -29,7 +28,21 @@ def publish_keys() -> bool:
             key.hash: KeyEntry(
                 publishers=tuple(sorted(party.seller_id for party in key.publishers.all())),
                 expires_at=key.expires_at,
+                scopes=tuple(key.scopes),
             )
             for key in keys.prefetch_related("publishers")
         }
     )
+
+
+def record_key_use() -> int:
+    """Says how many keys were used since the last time. Times only move forward, so reading a
+    server's file twice, or late, changes nothing."""
+    root = settings.SNAPSHOT_DIR
+    used = read_key_use(root)
+    known = ApiKey.objects.filter(hash__in=used).values_list("hash", "last_used_at")
+    newer = {key: used[key] for key, before in known if before is None or before < used[key]}
+    for key, moment in newer.items():
+        ApiKey.objects.filter(hash=key).update(last_used_at=moment)
+    remove_stale_files(root)
+    return len(newer)

@@ -16,7 +16,7 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.building import Built, write_snapshot
 from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.composing import Composer
-from exchange.snapshots.keys import publish_keys
+from exchange.snapshots.keys import publish_keys, record_key_use
 from exchange.snapshots.market import read_market
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError, Listener, Progress, ignore_progress
@@ -138,10 +138,12 @@ def give_up(build: SnapshotBuild, before: datetime, reason: str) -> bool:
 
 
 def sweep() -> None:
-    """Every few seconds: retries lost builds, starts a forgotten one, publishes changed keys."""
+    """Every few seconds: retries lost builds, starts a forgotten one, publishes changed keys and
+    records their use."""
     for build in give_up_stale_builds():
         if build.attempt < MAX_ATTEMPTS:
             request_build(requested_by=build.requested_by, attempt=build.attempt + 1)
     if not SnapshotBuild.objects.filter(status=Status.BUILDING).exists():
         start_waiting_build()
     publish_keys()
+    record_key_use()

@@ -23,7 +23,8 @@ def test_create_api_key_prints_the_key_alone_on_stdout(herald: Party) -> None:
     key = ApiKey.objects.get(hash=hash_api_key(stdout.strip()))
     assert key.name == "web 1"
     assert key.organisation == herald.organisation
-    assert key.expires_at is None
+    assert key.scopes == ["eligibility:read"]
+    assert abs(key.expires_at - timezone.now() - timedelta(days=180)) < timedelta(minutes=1)
     assert "not shown again" in stderr
     assert stdout.strip() not in stderr
 
@@ -31,7 +32,6 @@ def test_create_api_key_prints_the_key_alone_on_stdout(herald: Party) -> None:
 def test_create_api_key_can_expire(herald: Party) -> None:
     run("create_api_key", "--name=w", f"--publisher={herald.seller_id}", "--expires-in-days=30")
     expires_at = ApiKey.objects.get().expires_at
-    assert expires_at is not None
     assert abs(expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
 
 
@@ -41,7 +41,9 @@ def test_create_api_key_can_expire(herald: Party) -> None:
         (["--publisher=nobody"], "No party has the seller id nobody."),
         (["--publisher=solberg-soda"], "Not a publisher: Solberg Soda."),
         (["--publisher=daily-herald", "--organisation=Acme"], "There is no organisation Acme."),
-        (["--publisher=daily-herald", "--expires-in-days=0"], "must be at least 1"),
+        (["--publisher=daily-herald", "--expires-in-days=0"], "must be from 1 to 366"),
+        (["--publisher=daily-herald", "--expires-in-days=367"], "must be from 1 to 366"),
+        (["--publisher=daily-herald", "--scope=all"], "invalid choice: 'all'"),
     ],
 )
 @pytest.mark.usefixtures("herald", "soda")
@@ -63,14 +65,18 @@ def test_create_api_key_asks_for_the_owner_when_publishers_differ() -> None:
 
 
 def test_keys_are_listed_with_their_state_and_revoked_by_id(herald: Party) -> None:
-    run("create_api_key", "--name=web 1", f"--publisher={herald.seller_id}")
+    scopes = ["--scope=eligibility:read", "--scope=reports:read"]
+    run("create_api_key", "--name=web 1", f"--publisher={herald.seller_id}", *scopes)
     key = ApiKey.objects.get()
     assert run("list_api_keys")[0].split("\t") == [
         str(key.pk),
+        f"{key.start}…",
         "web 1",
         "Treeline Exchange",
+        "eligibility:read,reports:read",
         "daily-herald",
-        "never expires\n",
+        f"expires {key.expires_at:%Y-%m-%d}",
+        "never used\n",
     ]
     assert run("revoke_api_key", str(key.pk))[0] == f"Key {key.pk}, web 1: revoked.\n"
     assert run("revoke_api_key", str(key.pk))[0] == f"Key {key.pk}, web 1: already revoked.\n"

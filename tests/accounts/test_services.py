@@ -3,21 +3,28 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from exchange.accounts.models import ApiKey, Organisation, User
+from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
 from exchange.accounts.services import (
     create_api_key,
     disable_demo_access,
     hash_api_key,
+    reset_password,
     revoke_api_key,
+    save_person,
 )
 from exchange.market.models import Party
+from exchange.market.visibility import NotVisible
+from tests.trading import Exchange, exchange
+
+__all__ = ["exchange"]
 
 
 def test_a_key_is_43_characters_after_its_prefix_and_never_the_same(
@@ -58,7 +65,156 @@ def test_a_key_needs_a_name(operator: Organisation, herald: Party) -> None:
 
 def test_the_database_refuses_a_key_in_clear(operator: Organisation) -> None:
     with pytest.raises(IntegrityError, match="api_key_holds_a_hash"):
-        ApiKey.objects.create(name="ad server", organisation=operator, hash="tl_secret")
+        make_row(operator, hash="tl_secret")
+
+
+def test_the_database_refuses_unknown_scopes_and_none(operator: Organisation) -> None:
+    for scopes in ([], ["everything"], ["eligibility:read", "everything"]):
+        with (
+            pytest.raises(IntegrityError, match="api_key_scopes_are_known"),
+            transaction.atomic(),
+        ):
+            make_row(operator, scopes=scopes)
+
+
+def test_the_database_refuses_a_key_without_end(operator: Organisation) -> None:
+    with pytest.raises(IntegrityError, match="api_key_ends_within_a_year"):
+        make_row(operator, expires_at=timezone.now() + timedelta(days=400))
+
+
+def make_row(organisation: Organisation, **fields: Any) -> ApiKey:
+    usual = {
+        "name": "ad server",
+        "organisation": organisation,
+        "hash": "0" * 64,
+        "scopes": ["eligibility:read"],
+        "expires_at": timezone.now() + timedelta(days=1),
+    }
+    return ApiKey.objects.create(**(usual | fields))
+
+
+def test_a_key_ends_after_half_a_year_unless_said_otherwise(
+    operator: Organisation, herald: Party
+) -> None:
+    key, _ = create_api_key(name="ad server", organisation=operator, publishers=[herald])
+    assert abs(key.expires_at - timezone.now() - timedelta(days=180)) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(("days", "message"), [(-1, "expired already"), (367, "366 days at most")])
+def test_a_key_cannot_end_in_the_past_or_too_late(
+    operator: Organisation, herald: Party, days: int, message: str
+) -> None:
+    expires_at = timezone.now() + timedelta(days=days)
+    with pytest.raises(ValidationError, match=message):
+        create_api_key(name="x", organisation=operator, publishers=[herald], expires_at=expires_at)
+
+
+def test_a_key_for_reports_needs_no_publisher(operator: Organisation) -> None:
+    key, _ = create_api_key(name="x", organisation=operator, scopes=[Scope.REPORTS_READ])
+    assert key.scopes == ["reports:read"]
+
+
+def test_only_the_exchange_downloads_snapshots(exchange: Exchange) -> None:
+    with pytest.raises(ValidationError, match="everybody's targeting"):
+        create_api_key(
+            name="x", organisation=exchange.herald.organisation, scopes=[Scope.SNAPSHOT_READ]
+        )
+
+
+@pytest.mark.parametrize("role", Role)
+def test_an_organisations_administrators_make_and_revoke_its_keys(
+    exchange: Exchange, role: Role
+) -> None:
+    herald, by = exchange.herald, exchange.herald.people[role]
+    fields: dict[str, Any] = {
+        "name": "ad server",
+        "organisation": herald.organisation,
+        "publishers": [herald.party],
+    }
+    if role != Role.ADMIN:
+        with pytest.raises(PermissionDenied):
+            create_api_key(**fields, by=by)
+        key, _ = create_api_key(**fields)
+        with pytest.raises(PermissionDenied):
+            revoke_api_key(key=key, by=by)
+        return
+    key, _ = create_api_key(**fields, by=by)
+    assert key.created_by == by
+    assert revoke_api_key(key=key, by=by)
+
+
+def test_a_key_of_others_does_not_exist(exchange: Exchange) -> None:
+    herald = exchange.herald
+    fields: dict[str, Any] = {
+        "name": "ad server",
+        "organisation": herald.organisation,
+        "publishers": [herald.party],
+    }
+    with pytest.raises(NotVisible):
+        create_api_key(**fields, by=exchange.rival.admin)
+    key, _ = create_api_key(**fields, by=exchange.operators[Role.ADMIN])
+    with pytest.raises(NotVisible):
+        revoke_api_key(key=key, by=exchange.rival.admin)
+
+
+def test_a_key_names_publishers_of_its_organisation_only(exchange: Exchange) -> None:
+    fields: dict[str, Any] = {"name": "ad server", "publishers": [exchange.herald.party]}
+    with pytest.raises(ValidationError, match="publishers of its organisation"):
+        create_api_key(**fields, organisation=exchange.rival.organisation, by=exchange.rival.admin)
+    operators = exchange.operators[Role.ADMIN]
+    assert operators.organisation is not None
+    create_api_key(**fields, organisation=operators.organisation, by=operators)
+
+
+def new_person(organisation: Organisation, **fields: Any) -> User:
+    return User(username="frank", organisation=organisation, **fields)
+
+
+def test_an_administrator_adds_a_person_and_hands_over_the_password(exchange: Exchange) -> None:
+    admin = exchange.herald.admin
+    frank = new_person(exchange.herald.organisation, role=Role.ANALYST)
+    password = save_person(person=frank, by=admin)
+    assert password is not None
+    assert User.objects.get(username="frank").check_password(password)
+    frank.role = Role.VIEWER
+    assert save_person(person=frank, by=admin) is None
+    assert User.objects.get(username="frank").role == Role.VIEWER
+    assert User.objects.get(username="frank").check_password(password)
+
+
+def test_nobody_adds_people_elsewhere_or_moves_them(exchange: Exchange) -> None:
+    with pytest.raises(NotVisible):
+        save_person(person=new_person(exchange.rival.organisation), by=exchange.herald.admin)
+    viewer = exchange.herald.people[Role.VIEWER]
+    viewer.organisation = exchange.rival.organisation
+    with pytest.raises(NotVisible):
+        save_person(person=viewer, by=exchange.rival.admin)
+    with pytest.raises(PermissionDenied):
+        save_person(
+            person=new_person(exchange.herald.organisation),
+            by=exchange.herald.people[Role.GRAPH_OPERATOR],
+        )
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"role": Role.VIEWER}])
+def test_an_administrator_cannot_lock_themselves_out(
+    exchange: Exchange, change: dict[str, Any]
+) -> None:
+    admin = exchange.herald.admin
+    person = User.objects.get(pk=admin.pk)
+    for name, value in change.items():
+        setattr(person, name, value)
+    with pytest.raises(PermissionDenied, match="your own access"):
+        save_person(person=person, by=admin)
+
+
+def test_a_reset_password_replaces_the_old_one(exchange: Exchange) -> None:
+    viewer = exchange.herald.people[Role.VIEWER]
+    password = reset_password(person=viewer, by=exchange.herald.admin)
+    viewer.refresh_from_db()
+    assert viewer.check_password(password)
+    with pytest.raises(NotVisible):
+        reset_password(person=viewer, by=exchange.rival.admin)
 
 
 def test_a_key_is_revoked_once_and_keeps_the_first_time(
@@ -77,11 +233,12 @@ def test_usable_keys_are_neither_revoked_nor_expired(operator: Organisation, her
     for name, expires_at in {
         "lasting": None,
         "fresh": now + timedelta(days=1),
-        "stale": now - timedelta(days=1),
+        "stale": now + timedelta(days=2),
         "revoked": None,
     }.items():
         create_api_key(name=name, organisation=operator, publishers=[herald], expires_at=expires_at)
     revoke_api_key(key=ApiKey.objects.get(name="revoked"))
+    ApiKey.objects.filter(name="stale").update(expires_at=now)
     assert set(ApiKey.objects.usable(now).values_list("name", flat=True)) == {"lasting", "fresh"}
 
 

@@ -19,6 +19,10 @@ from targeting import Catalog
 HERALD_KEY = "tl_of-the-herald"
 BOTH_KEY = "tl_of-herald-and-tribune"
 EXPIRED_KEY = "tl_expired"
+REPORTS_KEY = "tl_of-an-analyst"
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+SCOPES = ("eligibility:read",)
 
 CATALOG = Catalog.of(
     **{
@@ -67,8 +71,9 @@ def publish(
 def publish_keys(directory: SnapshotDirectory) -> None:
     directory.write_keys(
         {
-            hash_key(HERALD_KEY): KeyEntry(("herald",)),
-            hash_key(BOTH_KEY): KeyEntry(("herald", "tribune")),
-            hash_key(EXPIRED_KEY): KeyEntry(("herald",), datetime(2020, 1, 1, tzinfo=UTC)),
+            hash_key(HERALD_KEY): KeyEntry(("herald",), LATER, SCOPES),
+            hash_key(BOTH_KEY): KeyEntry(("herald", "tribune"), LATER, SCOPES),
+            hash_key(EXPIRED_KEY): KeyEntry(("herald",), datetime(2020, 1, 1, tzinfo=UTC), SCOPES),
+            hash_key(REPORTS_KEY): KeyEntry((), LATER, ("reports:read",)),
         }
     )

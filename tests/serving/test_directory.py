@@ -60,7 +60,7 @@ def test_manifest_never_names_a_snapshot_that_is_not_there(directory: SnapshotDi
 def test_keys_are_read_back_and_written_only_when_they_change(
     directory: SnapshotDirectory,
 ) -> None:
-    keys = {hash_key("tl_one"): KeyEntry(("herald", "tribune"), READ_AT)}
+    keys = {hash_key("tl_one"): KeyEntry(("herald", "tribune"), READ_AT, ("eligibility:read",))}
     assert directory.write_keys(keys)
     assert not directory.write_keys(keys)
     assert directory.read_keys() == keys

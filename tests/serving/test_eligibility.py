@@ -28,6 +28,7 @@ from tests.serving.published import (
     BOTH_KEY,
     EXPIRED_KEY,
     HERALD_KEY,
+    REPORTS_KEY,
     publish,
     publish_keys,
 )
@@ -130,6 +131,14 @@ def test_unknown_or_expired_key_is_refused(directory: SnapshotDirectory, key: st
     with pytest.raises(ProblemError) as refused:
         EligibilityService(directory.root).publishers_of(key)
     assert refused.value.status == HTTPStatus.UNAUTHORIZED
+
+
+def test_a_key_without_the_scope_is_refused(directory: SnapshotDirectory) -> None:
+    service = EligibilityService(directory.root)
+    with pytest.raises(ProblemError) as refused:
+        service.publishers_of(REPORTS_KEY)
+    assert (refused.value.status, refused.value.code) == (HTTPStatus.FORBIDDEN, "scope_missing")
+    assert service.publishers_of(REPORTS_KEY, "reports:read") == ()
 
 
 def test_keys_are_hashed_as_accounts_hashes_them() -> None:

@@ -13,7 +13,7 @@ from exchange.serving.endpoint import MAX_BODY_BYTES, MAX_LIMIT, PATH
 from exchange.serving.problems import CONTENT_TYPE
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
-from tests.serving.published import BOTH_KEY, EXPIRED_KEY, HERALD_KEY, publish
+from tests.serving.published import BOTH_KEY, EXPIRED_KEY, HERALD_KEY, REPORTS_KEY, publish
 
 KEY_HEADER = {"Authorization": f"Api-Key {HERALD_KEY}"}
 
@@ -77,6 +77,10 @@ def test_asks_for_a_valid_key(client: Client, key: str | None) -> None:
     reply = client.ask({}, key=key)
     assert_problem(reply, 401, "bad_key")
     assert "www-authenticate" in reply.headers
+
+
+def test_a_key_for_something_else_is_forbidden(client: Client) -> None:
+    assert_problem(client.ask({}, key=REPORTS_KEY), 403, "scope_missing")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])

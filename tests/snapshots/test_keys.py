@@ -10,7 +10,9 @@ from pytest_django import Settings
 from exchange.accounts.models import ApiKey, Organisation
 from exchange.accounts.services import create_api_key, revoke_api_key
 from exchange.serving.directory import SnapshotDirectory, hash_key
-from exchange.snapshots.keys import publish_keys
+from exchange.serving.eligibility import EligibilityService
+from exchange.serving.key_use import KeyUse
+from exchange.snapshots.keys import publish_keys, record_key_use
 from tests.snapshots.story import Story
 
 
@@ -32,6 +34,7 @@ def test_key_is_published_as_hash_with_its_publishers(
     entry = directory.read_keys()[hash_key(text)]
     assert entry.publishers == ("daily-herald", "evening-tribune")
     assert entry.expires_at == expires_at
+    assert entry.scopes == ("eligibility:read",)
     assert not publish_keys()
 
 
@@ -39,7 +42,8 @@ def test_revoked_and_expired_keys_are_not_published(
     story: Story, directory: SnapshotDirectory
 ) -> None:
     revoked, _ = make_key(story)
-    make_key(story, expires_at=timezone.now() - timedelta(seconds=1))
+    expired, _ = make_key(story)
+    ApiKey.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
     publish_keys()
     assert len(directory.read_keys()) == 1
     revoke_api_key(key=revoked)
@@ -57,3 +61,31 @@ def test_demo_keys_are_published_only_where_demo_logins_are(
     settings.DEMO_LOGINS = False
     publish_keys()
     assert directory.read_keys() == {}
+
+
+def test_when_a_key_was_used_comes_back_from_the_servers(
+    story: Story, directory: SnapshotDirectory
+) -> None:
+    key, text = make_key(story)
+    first, second = timezone.now() - timedelta(hours=1), timezone.now()
+    servers = [KeyUse(directory.root), KeyUse(directory.root)]
+    servers[0].note(hash_key(text), second)
+    servers[1].note(hash_key(text), first)
+    servers[1].note(hash_key("tl_forgotten"), first)
+    assert all(server.flush() for server in servers)
+    assert record_key_use() == 1
+    key.refresh_from_db()
+    assert key.last_used_at == second
+    assert record_key_use() == 0
+
+
+def test_a_served_request_is_the_keys_last_use(story: Story, directory: SnapshotDirectory) -> None:
+    key, text = make_key(story)
+    publish_keys()
+    service = EligibilityService(directory.root)
+    service.publishers_of(text)
+    assert service._key_use.flush()
+    record_key_use()
+    key.refresh_from_db()
+    assert key.last_used_at is not None
+    assert abs(key.last_used_at - timezone.now()) < timedelta(seconds=10)

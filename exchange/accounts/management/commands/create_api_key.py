@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from exchange.accounts.models import Organisation
-from exchange.accounts.services import create_api_key
+from exchange.accounts.models import LONGEST_KEY_LIFE, Organisation, Scope
+from exchange.accounts.services import USUAL_KEY_LIFE, create_api_key
 from exchange.market.models import Party
 
 
@@ -30,19 +30,32 @@ class Command(BaseCommand):
         parser.add_argument(
             "--organisation", help="the key's owner; by default the publishers' organisation"
         )
-        parser.add_argument("--expires-in-days", type=int, metavar="N", help="default: never")
+        parser.add_argument(
+            "--scope",
+            action="append",
+            choices=Scope.values,
+            help="what the key may be used for, default eligibility:read; repeat it for several",
+        )
+        parser.add_argument(
+            "--expires-in-days",
+            type=int,
+            metavar="N",
+            default=USUAL_KEY_LIFE.days,
+            help=f"default {USUAL_KEY_LIFE.days}, at most {LONGEST_KEY_LIFE.days}",
+        )
 
     def handle(self, **options: Any) -> None:
         publishers = find_publishers(options["publisher"])
         days = options["expires_in_days"]
-        if days is not None and days < 1:
-            raise CommandError("--expires-in-days must be at least 1.")
+        if not 1 <= days <= LONGEST_KEY_LIFE.days:
+            raise CommandError(f"--expires-in-days must be from 1 to {LONGEST_KEY_LIFE.days}.")
         try:
             key, text = create_api_key(
                 name=options["name"],
                 organisation=find_organisation(options["organisation"], publishers),
                 publishers=publishers,
-                expires_at=days and timezone.now() + timedelta(days=days),
+                scopes=options["scope"] or [Scope.ELIGIBILITY_READ],
+                expires_at=timezone.now() + timedelta(days=days),
             )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
