@@ -3,10 +3,15 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport (
+    ALL_OF,
     BOOLEAN,
+    CONTAINS,
+    DURING,
     EQUAL,
-    GEO,
     IN,
+    IN_NETWORK,
+    INSIDE,
+    LIKE,
     NORMAL_AND,
     NORMAL_FALSE,
     NORMAL_OR,
@@ -15,18 +20,23 @@ from matcher_ext.arena cimport (
     NORMAL_TRUE,
     NOTHING,
     ONE_OF,
+    ONLY_OF,
     PRESENT,
+    UNDER,
+    WITHIN,
     Predicate,
 )
-from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PAIR, PULLED, PairChoice
+from matcher_ext.clues cimport has_clues
+from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PAIR, PULLED, PairChoice, view_draft
 from matcher_ext.leaves cimport group_of
 from matcher_ext.plan cimport (
     G_BELOW, G_BETWEEN, G_EQUAL, G_LAZY, G_MEMBER, G_UP_TO, GROUPS, PlanNode,
 )
 
 cdef enum:
-    LAZY_COST = 30          # tests of a bit that a glob, a network or a geo test is worth
+    LAZY_COST = 30          # tests of a bit that finding a leaf without clues is worth
     REFERENCE_COST = 12
+    CANDIDATES = 2          # of a leaf that is found by clues, for each time that it is true
 
 
 # Rates.
@@ -38,7 +48,9 @@ cdef void count_values(Draft* draft, vector[uint32_t]* values) noexcept nogil:
     values.assign(draft.table.attributes.size(), 0)
     for i in range(draft.predicates.size()):
         predicate = &draft.predicates[i]
-        if predicate.test == EQUAL or predicate.test == IN or predicate.test == ONE_OF:
+        if predicate.test == EQUAL or predicate.test == IN or predicate.test == ONE_OF or (
+            group_of(predicate) == G_LAZY
+        ):
             values[0][predicate.attribute] += 1
 
 
@@ -56,7 +68,7 @@ cdef float guess_rate(const Predicate* predicate, uint32_t values) noexcept nogi
     elif predicate.test == ONE_OF:
         plain = min(<float>0.35, <float>2.8 * predicate.count / (values + 4))
     elif group == G_LAZY:
-        plain = 0.02 if predicate.type == GEO else 0.1
+        plain = min(<float>0.1, <float>2.8 / (values + 4))
     elif predicate.test == PRESENT:
         plain = 0.7
     else:
@@ -77,6 +89,19 @@ cdef void guess_rates(Draft* draft) noexcept nogil:
 
 # Costs, children first.
 
+cdef float test_cost(const Predicate* predicate) noexcept nogil:
+    """What a lazy leaf's test takes, in tests of a bit."""
+    if predicate.test == INSIDE or predicate.test == IN_NETWORK or predicate.test == DURING:
+        return 10 + <float>0.5 * predicate.count
+    if predicate.test == WITHIN:
+        return 40
+    if predicate.test == LIKE or predicate.test == CONTAINS or predicate.test == UNDER:
+        return 40
+    if predicate.test == ALL_OF or predicate.test == ONLY_OF:
+        return 60
+    return 10
+
+
 cdef void weigh_leaf(Draft* draft, uint32_t number) noexcept nogil:
     cdef const Predicate* predicate = &draft.predicates[draft.nodes[number].first]
     cdef float rate = draft.predicate_rates[draft.nodes[number].first]
@@ -84,8 +109,13 @@ cdef void weigh_leaf(Draft* draft, uint32_t number) noexcept nogil:
     draft.test_costs[number] = 1
     draft.push_costs[number] = rate + <float>0.0001
     if group_of(predicate) == G_LAZY:
-        draft.test_costs[number] = LAZY_COST
-        draft.push_costs[number] = rate + LAZY_COST
+        draft.test_costs[number] = test_cost(predicate)
+        if has_clues(view_draft(draft), predicate):
+            draft.push_costs[number] = rate + <float>0.001 if predicate.negated else (
+                (1 + CANDIDATES) * rate + <float>0.001
+            )
+        else:
+            draft.push_costs[number] = rate + LAZY_COST
 
 
 cdef void weigh_reference(Draft* draft, uint32_t number) noexcept nogil:

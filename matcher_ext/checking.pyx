@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport *
+from matcher_ext.candidates cimport check_clues
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.plan cimport *
 
@@ -463,6 +464,8 @@ cdef const char* check_plan(const Plan* plan, const CatalogTable* table) noexcep
         wrong = check_points(plan)
     if wrong == NULL:
         wrong = check_attributes(plan, table)
+    if wrong == NULL:
+        wrong = check_clues(plan)
     if wrong == NULL:
         wrong = check_streams(plan)
     if wrong == NULL:

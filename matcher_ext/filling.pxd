@@ -2,7 +2,7 @@
 
 A value's rank among the attribute's keys cuts each ordered group of leaves in two; `=`, `in` and
 their negations are single leaves of the key's row. Nothing is looked at leaf by leaf except
-intervals near the value and pushed lazy leaves.
+intervals near the value and candidates among lazy leaves (candidates.pxd).
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -24,6 +24,9 @@ cdef cppclass Scratch:
     vector[uint32_t] turned
     vector[uint32_t] points     # values that predicates name
     uint32_t partition          # the point of the partition's value, or NOTHING
+    vector[uint64_t] clues      # of one attribute's value ..
+    vector[uint32_t] rows       # .. and the rows of CLUE_ROWS that they find
+    vector[uint32_t] found      # candidates that all rows list
     vector[Run] runs
     vector[uint32_t] nodes      # true inner nodes of a level
     vector[uint32_t] matched    # entries

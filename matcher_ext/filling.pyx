@@ -11,13 +11,16 @@ from matcher_ext.arena cimport (
     NOTHING,
     STRING,
     STRING_SET,
-    TRUE,
     hash_bytes,
     text_length,
     text_offset,
 )
+from matcher_ext.candidates cimport fill_lazy
 from matcher_ext.plan cimport *
-from matcher_ext.visit cimport Value, test_predicate
+from matcher_ext.visit cimport Value
+
+cdef enum:
+    FEW_INTERVALS = 64
 
 
 cdef uint32_t find_number(
@@ -48,37 +51,89 @@ cdef uint32_t find_text(
 cdef inline void fill_intervals(
     const Plan* plan, Scratch* scratch, const RoleIndex* role, uint32_t rank, bint exact
 ) noexcept nogil:
-    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
     cdef const Bound* bounds = plan.bounds + role.bounds
     cdef uint32_t first = role.starts[<int>G_BETWEEN]
     cdef uint32_t middle = role.starts[<int>G_OUTSIDE]
     cdef uint32_t end = role.starts[<int>G_MEMBER]
+    if first == end:
+        return
+    mark_intervals(scratch, bounds, middle - first, first, rank, exact, True)
+    set_bits(scratch, middle, end)
+    mark_intervals(scratch, bounds + (middle - first), end - middle, middle, rank, exact, False)
+
+
+cdef void mark_intervals(
+    Scratch* scratch,
+    const Bound* bounds,
+    uint32_t count,
+    uint32_t leaf,
+    uint32_t rank,
+    bint exact,
+    bint truth,
+) noexcept nogil:
+    """Of each class only those near enough to reach the rank; a few are not worth the search."""
+    cdef uint32_t first = 0, stop, width
+    if count <= FEW_INTERVALS:
+        mark_holding(scratch, bounds, 0, count, leaf, rank, exact, truth)
+        return
+    while first < count:
+        width = width_class(bounds[first].low, bounds[first].high)
+        stop = find_class(bounds, first, count, width + 1)
+        width = (<uint32_t>1 << width) - 1 if width < 32 else NOTHING
+        mark_holding(
+            scratch, bounds,
+            find_low(bounds, first, stop, rank - width if rank > width else 0),
+            find_low(bounds, first, stop, rank + exact),
+            leaf, rank, exact, truth,
+        )
+        first = stop
+
+
+cdef inline void mark_holding(
+    Scratch* scratch,
+    const Bound* bounds,
+    uint32_t first,
+    uint32_t end,
+    uint32_t leaf,
+    uint32_t rank,
+    bint exact,
+    bint truth,
+) noexcept nogil:
+    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
     cdef uint32_t below = rank + exact          # low < below
     cdef uint32_t i
-    for i in range(first_interval(bounds, 0, middle - first, rank, role.widths[0]), middle - first):
-        if bounds[i].low >= below:
-            break
-        if bounds[i].high >= rank:
-            set_bit(scratch, first + i)
-    set_bits(scratch, middle, end)
-    for i in range(
-        first_interval(bounds, middle - first, end - first, rank, role.widths[1]), end - first
-    ):
-        if bounds[i].low >= below:
-            break
-        if bounds[i].high >= rank:
-            clear_bit(scratch, first + i)
+    for i in range(first, end):
+        if bounds[i].low < below and bounds[i].high >= rank:
+            if truth:
+                set_bit(scratch, leaf + i)
+            else:
+                clear_bit(scratch, leaf + i)
 
 
-cdef inline uint32_t first_interval(
-    const Bound* bounds, uint32_t first, uint32_t end, uint32_t rank, uint32_t width
+cdef inline uint32_t find_low(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t low
 ) noexcept nogil:
-    """By binary search: the first that is wide enough to reach the rank."""
-    cdef uint32_t low = rank - width if rank > width else 0
+    """By binary search in a class: the first whose lower bound is not below."""
     cdef uint32_t middle
     while first < end:
         middle = (first + end) >> 1
         if bounds[middle].low < low:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+cdef inline uint32_t find_class(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t width
+) noexcept nogil:
+    """By binary search: the first of a class that is not below."""
+    cdef uint32_t middle
+    if width_class(bounds[end - 1].low, bounds[end - 1].high) < width:
+        return end
+    while first < end:
+        middle = (first + end) >> 1
+        if width_class(bounds[middle].low, bounds[middle].high) < width:
             first = middle + 1
         else:
             end = middle
@@ -150,21 +205,6 @@ cdef void fill_present(
         )
 
 
-cdef void fill_lazy(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const AttributeIndex* attribute
-) noexcept nogil:
-    """Pushed lazy leaves have no better way than to be tested."""
-    cdef uint32_t leaf
-    for leaf in range(
-        attribute.roles[<int>PUSHED].starts[<int>G_LAZY],
-        attribute.roles[<int>PUSHED].starts[<int>GROUPS],
-    ):
-        if TRUE == test_predicate(
-            plan.predicates, &plan.predicates.predicates[leaf], table, &scratch.visit
-        ):
-            set_bit(scratch, leaf)
-
-
 cdef void fill_elements(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, const Value* value,
     bint textual,
@@ -219,7 +259,7 @@ cdef void fill_attribute(
             if number == plan.totals.partition:
                 scratch.partition = attribute.point + rank
         fill_scalar(plan, scratch, attribute, rank, exact)
-    fill_lazy(plan, table, scratch, attribute)
+    fill_lazy(plan, table, scratch, number)
 
 
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:

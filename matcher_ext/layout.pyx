@@ -506,6 +506,17 @@ cdef void put_index(Layout* layout, vector[char]* buffer, Header* header) noexce
     put_section(
         buffer, header, PAIR_RECORDS, layout.pair_records.data(), layout.pair_records.size()
     )
+    put_section(
+        buffer, header, CLUE_INDEXES,
+        leaves.candidates.indexes.data(), leaves.candidates.indexes.size(),
+    )
+    put_section(
+        buffer, header, CLUE_ROWS, leaves.candidates.rows.data(), leaves.candidates.rows.size()
+    )
+    put_section(
+        buffer, header, CANDIDATES,
+        leaves.candidates.leaves.data(), leaves.candidates.leaves.size(),
+    )
     put_section(buffer, header, TOTALS, &leaves.totals, 1)
 
 

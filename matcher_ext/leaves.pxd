@@ -13,6 +13,7 @@ from matcher_ext.arena cimport (
     PRESENT,
     Predicate,
 )
+from matcher_ext.candidates cimport Candidates
 from matcher_ext.draft cimport Draft
 from matcher_ext.plan cimport (
     G_BELOW,
@@ -41,6 +42,7 @@ cdef cppclass LeafIndex:
     vector[TextKey] texts
     vector[uint32_t] members
     vector[Bound] bounds
+    Candidates candidates
 
 # Numbers the leaves (draft.leaf_of) and lists what is true for each value.
 cdef void index_leaves(Draft* draft, LeafIndex* index) noexcept nogil

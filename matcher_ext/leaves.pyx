@@ -1,10 +1,11 @@
-"""Numbers the leaves and builds the predicate index, in five steps:
+"""Numbers the leaves and builds the predicate index, in six steps:
 
   1. the different values that predicates of an attribute name, in order: its keys;
   2. the order of the leaves, and with it their numbers;
   3. where each group of an attribute's leaves starts;
   4. for each key, where it cuts the ordered groups;
-  5. for each key, the `in` and `one of` leaves that name it.
+  5. for each key, the `in` and `one of` leaves that name it;
+  6. the clues of the pushed leaves that have no keys.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
@@ -23,6 +24,7 @@ from matcher_ext.arena cimport (
     text_length,
     text_offset,
 )
+from matcher_ext.candidates cimport index_clues, rank_clues
 from matcher_ext.plan cimport (
     G_ABOVE,
     G_BELOW,
@@ -40,6 +42,7 @@ from matcher_ext.plan cimport (
     ROLES,
     TESTED,
     RoleIndex,
+    width_class,
 )
 
 cdef enum:
@@ -185,7 +188,7 @@ cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* r
     cdef Ranked item
     cdef const Predicate* predicate
     cdef uint64_t place, rank
-    cdef uint32_t i
+    cdef uint32_t i, high
     cdef int group
     for i in range(<uint32_t>draft.predicates.size()):
         predicate = &draft.predicates[i]
@@ -198,7 +201,14 @@ cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* r
             place = LAZY_PLACE
         elif has_keys(predicate):
             rank = rank_of(draft, index, predicate, 0)
-        item.first = place << 60 | <uint64_t>predicate.attribute << 36 | <uint64_t>group << 32 | rank
+            if predicate.test == BETWEEN:
+                high = rank_of(draft, index, predicate, 1)
+                rank |= <uint64_t>width_class(<uint32_t>rank, high) << 32
+        elif group == G_LAZY:
+            rank = <uint64_t>rank_clues(draft, i) << 30 | i
+        item.first = (
+            place << 60 | <uint64_t>predicate.attribute << 41 | <uint64_t>group << 37 | rank
+        )
         item.second = i
         ranked.push_back(item)
     sort(ranked.begin(), ranked.end())
@@ -283,14 +293,11 @@ cdef void bound_intervals(Draft* draft, LeafIndex* index, RoleIndex* role) noexc
     cdef const Predicate* predicate
     cdef Bound bound
     cdef uint32_t leaf
-    cdef int which
     role.bounds = <uint32_t>index.bounds.size()
     for leaf in range(role.starts[<int>G_BETWEEN], role.starts[<int>G_OUTSIDE + 1]):
         predicate = &draft.predicates[index.order[leaf]]
         bound.low = rank_of(draft, index, predicate, 0)
         bound.high = rank_of(draft, index, predicate, 1)
-        which = leaf >= role.starts[<int>G_OUTSIDE]
-        role.widths[which] = max(role.widths[which], bound.high - bound.low)
         index.bounds.push_back(bound)
 
 
@@ -338,6 +345,15 @@ cdef void list_members(Draft* draft, LeafIndex* index) noexcept nogil:
         index.members.push_back(listed[next_item].second)
 
 
+# 6. Clues.
+
+cdef void find_lazy(const LeafIndex* index, vector[uint32_t]* starts, vector[uint32_t]* ends) noexcept nogil:
+    cdef size_t i
+    for i in range(index.attributes.size()):
+        starts.push_back(index.attributes[i].roles[<int>PUSHED].starts[<int>G_LAZY])
+        ends.push_back(index.attributes[i].roles[<int>PUSHED].starts[<int>GROUPS])
+
+
 cdef void find_roles(const Draft* draft, vector[uint32_t]* roles) noexcept nogil:
     cdef size_t i
     roles.assign(draft.predicates.size(), TESTED)
@@ -347,7 +363,7 @@ cdef void find_roles(const Draft* draft, vector[uint32_t]* roles) noexcept nogil
 
 
 cdef void index_leaves(Draft* draft, LeafIndex* index) noexcept nogil:
-    cdef vector[uint32_t] roles
+    cdef vector[uint32_t] roles, starts, ends
     cdef AttributeIndex empty
     memset(&empty, 0, sizeof(empty))
     memset(&index.totals, 0, sizeof(Totals))
@@ -360,3 +376,5 @@ cdef void index_leaves(Draft* draft, LeafIndex* index) noexcept nogil:
     start_groups(index)
     cut_groups(draft, index)
     list_members(draft, index)
+    find_lazy(index, &starts, &ends)
+    index_clues(draft, &index.order, &starts, &ends, &index.candidates)

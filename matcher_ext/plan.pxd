@@ -17,7 +17,8 @@ Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
   A leaf is a predicate; its number is its place in PREDICATES. Leaves are ordered so that what is
   true together lies together: by attribute, by kind of test (Group), by bound. Behind the filled
-  leaves come the *lazy* ones (geo, globs, networks ..), tested only when a program asks for them.
+  leaves come the *lazy* ones (geo, globs, networks ..), tested only when a program asks for them;
+  a lazy leaf that is pushed is found by its clues.
 
 Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
 it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
@@ -68,6 +69,9 @@ cdef enum Section:
     ALWAYS              # offsets into RECORDS
     PAIRS
     PAIR_RECORDS
+    CLUE_INDEXES        # ClueIndex, by attribute number
+    CLUE_ROWS           # open addressing, one table per attribute
+    CANDIDATES          # leaves by clue
     TOTALS              # one Totals
     SECTIONS            # how many there are
 
@@ -119,13 +123,13 @@ cdef enum Group:                # in the order of their leaves; `negated` in bra
     G_MEMBER                    # in, one of: listed per value
     G_STRANGER                  # [in, one of]: all but those
     G_PRESENT                   # the attribute is carried
-    G_LAZY                      # tested one by one
+    G_LAZY                      # tested one by one; those that are pushed, by clues
     GROUPS
 
 cdef struct RoleIndex:
     uint32_t starts[13]         # leaves of group g: starts[g] : starts[g + 1]
-    uint32_t bounds             # BOUNDS of the first BETWEEN leaf; those of OUTSIDE follow
-    uint32_t widths[2]          # the widest interval of BETWEEN, of OUTSIDE, in ranks
+    uint32_t bounds             # BOUNDS of the first BETWEEN leaf; those of OUTSIDE follow; in each
+                                #   by width_class, then by the lower bound
 
 cdef struct AttributeIndex:
     uint32_t keys               # KEYS or TEXTS, the first
@@ -152,6 +156,18 @@ cdef struct TextKey:
 cdef struct Bound:
     uint32_t low
     uint32_t high
+
+cdef struct ClueIndex:          # of the pushed lazy leaves; see candidates.pxd
+    uint64_t shapes[3]          # bits: the shapes of its clues
+    uint32_t rows               # CLUE_ROWS, the first of the table
+    uint32_t mask
+    uint32_t plain              # leaf; those before have no clues
+    uint32_t negated            # leaf; from here on, true but for some candidates
+
+cdef struct ClueRow:
+    uint32_t hash               # the upper half of the clue; the lower one is its place
+    uint32_t first              # CANDIDATES; NOTHING: an empty row
+    uint32_t count
 
 # Streams and records.
 
@@ -224,6 +240,9 @@ cdef struct Plan:
     const uint32_t* always
     const Pair* pairs
     const PairRecord* pair_records
+    const ClueIndex* clue_indexes
+    const ClueRow* clue_rows
+    const uint32_t* candidates
 
 cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil
 cdef uint64_t element_size(int section) noexcept nogil
@@ -243,6 +262,15 @@ cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil
 cdef inline uint64_t pair_hash(uint32_t partition, uint32_t point) noexcept nogil:
     cdef uint64_t value = (<uint64_t>partition << 32 | point) * 0x9E3779B97F4A7C15ULL
     return value ^ value >> 29
+
+cdef extern from * nogil:
+    """
+    // Bits of an interval's width in ranks: those of one class are as wide as each other, nearly.
+    static inline uint32_t width_class(uint32_t low, uint32_t high) {
+        return low < high ? 32 - (uint32_t)__builtin_clz(high - low) : 0;
+    }
+    """
+    uint32_t width_class(uint32_t low, uint32_t high)
 
 cdef inline int64_t order_float(int64_t word) noexcept nogil:
     """Float bits as an integer of the same order (no NaN, no -0.0)."""

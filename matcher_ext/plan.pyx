@@ -8,7 +8,7 @@ from matcher_ext.arena cimport NOTHING, Predicate, hash_bytes, mix
 cdef extern from * nogil:
     """
     static const char PLAN_MAGIC[8] = {'T', 'R', 'E', 'E', 'L', 'I', 'N', 'E'};
-    static const uint32_t PLAN_VERSION = 2;
+    static const uint32_t PLAN_VERSION = 3;
     """
     const char PLAN_MAGIC[8]
     const uint32_t PLAN_VERSION
@@ -51,6 +51,10 @@ cdef uint64_t element_size(int section) noexcept nogil:
         return sizeof(Pair)
     if section == PAIR_RECORDS:
         return sizeof(PairRecord)
+    if section == CLUE_INDEXES:
+        return sizeof(ClueIndex)
+    if section == CLUE_ROWS:
+        return sizeof(ClueRow)
     if section == TOTALS:
         return sizeof(Totals)
     return sizeof(uint32_t)
@@ -137,3 +141,6 @@ cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:
     plan.always = <const uint32_t*>(buffer + at[<int>ALWAYS])
     plan.pairs = <const Pair*>(buffer + at[<int>PAIRS])
     plan.pair_records = <const PairRecord*>(buffer + at[<int>PAIR_RECORDS])
+    plan.clue_indexes = <const ClueIndex*>(buffer + at[<int>CLUE_INDEXES])
+    plan.clue_rows = <const ClueRow*>(buffer + at[<int>CLUE_ROWS])
+    plan.candidates = <const uint32_t*>(buffer + at[<int>CANDIDATES])
