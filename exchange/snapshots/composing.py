@@ -1,4 +1,5 @@
-"""From the market to what the index holds: one entry per booking, one definition per edge.
+"""From the market to what the index holds: one entry per booking, one definition per edge and
+audience.
 
 A booking that cannot be built is left out with its reason; it never spoils the others.
 """
@@ -11,10 +12,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from exchange.market.models import Booking
 from exchange.routing import Graph, Path
+from exchange.routing.policies import BrokenPathError, pin_path
 from exchange.serving.bookings import BookingRow
 from exchange.snapshots.market import BookedPair, CampaignRow, Market
-from targeting import Expression, ExpressionError, parse
+from exchange.snapshots.vocabulary import Vocabulary
+from targeting import Expression, ExpressionError
 
 MAX_SKIPPED_KEPT = 100
 
@@ -57,15 +61,23 @@ class Composer:
     def __init__(self, market: Market) -> None:
         self.market = market
         self.skipped = Skipped()
-        self.edges = compile_all(market, market.edge_expressions)
-        texts = {key: campaign.expression for key, campaign in market.campaigns.items()}
-        self.campaigns = compile_all(market, texts)
+        self.vocabulary = Vocabulary(market)
+        owners = {link.edge_id: market.organisation_of(link.seller_id) for link in market.links}
+        self.edges = {
+            key: self._compile(text, owners.get(key))
+            for key, text in market.edge_expressions.items()
+        }
+        self.campaigns = {
+            key: self._compile(campaign.expression, market.organisation_of(campaign.advertiser_id))
+            for key, campaign in market.campaigns.items()
+        }
         names = {party_id: party.name for party_id, party in market.parties.items()}
         self._graph = Graph(market.links, names)
         self._paths: dict[int, dict[int, Path]] = {}
 
     def definitions(self) -> Iterator[tuple[str, Expression]]:
-        """Edges that compile; what a path through another one needs is skipped by `entries`."""
+        """Audiences and edges that compile; what needs another one is skipped by `entries`."""
+        yield from self.vocabulary.audiences.items()
         for edge_id, compiled in self.edges.items():
             if isinstance(compiled, Expression):
                 yield edge_name(edge_id), compiled
@@ -81,7 +93,7 @@ class Composer:
     def _compose(self, pair: BookedPair) -> Entry:
         campaign = self.market.campaigns[pair.campaign_id]
         expression = self._usable(self.campaigns[pair.campaign_id], "The campaign's expression")
-        path = self._path(pair.publisher_id, campaign.advertiser_id)
+        path = self._path(pair, campaign.advertiser_id)
         for edge_id in path.edge_ids:
             self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
         publisher = self.market.parties[pair.publisher_id].seller_id
@@ -91,12 +103,31 @@ class Composer:
             edge_ids=path.edge_ids,
         )
 
+    def _compile(self, text: str, organisation_id: int | None) -> Expression | ExpressionError:
+        """An error is a value here: it becomes the reason of every booking that needs the text."""
+        try:
+            return self.vocabulary.compile(text, organisation_id)
+        except ExpressionError as error:
+            return error
+
     def _usable(self, compiled: Expression | ExpressionError, what: str) -> Expression:
         if isinstance(compiled, ExpressionError):
             raise SkipError(f"{what} no longer compiles: {compiled}")
         return compiled
 
-    def _path(self, publisher_id: int, advertiser_id: int) -> Path:
+    def _path(self, pair: BookedPair, advertiser_id: int) -> Path:
+        """Pinned bookings have theirs. "Any" takes the cheapest one until routing answers it."""
+        if pair.policy == Booking.Policy.PINNED:
+            return self._pinned(pair, advertiser_id)
+        return self._cheapest(pair.publisher_id, advertiser_id)
+
+    def _pinned(self, pair: BookedPair, advertiser_id: int) -> Path:
+        try:
+            return pin_path(self._graph, pair.pinned_edges, pair.publisher_id, advertiser_id)
+        except BrokenPathError as error:
+            raise SkipError(f"Its pinned path does not hold: {error}.") from error
+
+    def _cheapest(self, publisher_id: int, advertiser_id: int) -> Path:
         if publisher_id not in self._paths:
             self._paths[publisher_id] = self._graph.cheapest_paths(publisher_id)
         path = self._paths[publisher_id].get(advertiser_id)
@@ -116,18 +147,6 @@ class Composer:
             path=sellers,
             net_cpm=round(float(Fraction(campaign.bid_cpm) * path.net_share), 4),
         )
-
-
-def compile_all(market: Market, texts: dict[int, str]) -> dict[int, Expression | ExpressionError]:
-    """An error is a value here: it becomes the reason of every booking that needs the text."""
-    compiled: dict[int, Expression | ExpressionError] = {}
-    for key, text in texts.items():
-        try:
-            # There are no named definitions or lists for people yet: `@edge.17` is not theirs.
-            compiled[key] = parse(text, market.catalog, definitions={}, lists={})
-        except ExpressionError as error:
-            compiled[key] = error
-    return compiled
 
 
 def entry_text(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
+from exchange.accounts.models import Organisation
 from exchange.market.catalog import load_catalog
-from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
 from exchange.routing import Link
 from targeting import Catalog
 
@@ -22,6 +23,7 @@ CHUNK_ROWS = 5_000
 class PartyRow:
     name: str
     seller_id: str
+    organisation_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,33 @@ class BookedPair:
     booking_id: int
     campaign_id: int
     publisher_id: int
+    policy: str = Booking.Policy.CHEAPEST
+    pinned_edges: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AudienceRow:
+    id: int
+    organisation_id: int
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """Without its values: a version never changes, so they can be read when they are needed."""
+
+    id: int
+    organisation_id: int
+    name: str
+    current_number: int
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """Active edges, live campaigns and their active bookings in ascending order of id."""
+    """Active edges, live campaigns and their active bookings in ascending order of id; audiences
+    and lists of everybody. Nothing of it is retired but parties, which answers may name."""
 
     read_at: datetime
     catalog: Catalog
@@ -52,6 +76,12 @@ class Market:
     edge_expressions: dict[int, str]
     campaigns: dict[int, CampaignRow]
     bookings: list[BookedPair]
+    audiences: list[AudienceRow] = field(default_factory=list)
+    value_lists: list[ListRow] = field(default_factory=list)
+    operator_ids: frozenset[int] = frozenset()
+
+    def organisation_of(self, party_id: int) -> int | None:
+        return self.parties[party_id].organisation_id
 
 
 def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None]) -> Market:
@@ -70,22 +100,29 @@ def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None])
             edge_expressions=edge_expressions,
             campaigns=read_campaigns(),
             bookings=read_bookings(advance),
+            audiences=read_audiences(),
+            value_lists=read_lists(),
+            operator_ids=frozenset(
+                Organisation.objects.filter(is_operator=True).values_list("pk", flat=True)
+            ),
         )
 
 
 def live_bookings() -> QuerySet[Booking]:
-    return Booking.objects.filter(is_active=True, campaign__status=Campaign.Status.LIVE)
+    return Booking.objects.active().filter(
+        campaign__status=Campaign.Status.LIVE, campaign__retired_at=None
+    )
 
 
 def read_parties() -> dict[int, PartyRow]:
-    rows = Party.objects.values_list("id", "name", "seller_id")
-    return {party_id: PartyRow(name, seller_id) for party_id, name, seller_id in rows}
+    rows = Party.objects.values_list("id", "name", "seller_id", "organisation_id")
+    return {row[0]: PartyRow(*row[1:]) for row in rows}
 
 
 def read_edges() -> tuple[list[Link], dict[int, str]]:
     links, expressions = [], {}
     columns = ("id", "seller_id", "buyer_id", "fee_percent", "expression")
-    rows = Edge.objects.filter(is_active=True).order_by("id").values_list(*columns)
+    rows = Edge.objects.active().order_by("id").values_list(*columns)
     for edge_id, seller_id, buyer_id, fee_percent, expression in rows:
         links.append(Link(edge_id, seller_id, buyer_id, fee_percent / 100))
         expressions[edge_id] = expression
@@ -94,16 +131,29 @@ def read_edges() -> tuple[list[Link], dict[int, str]]:
 
 def read_campaigns() -> dict[int, CampaignRow]:
     columns = ("id", "name", "advertiser_id", "expression", "starts_at", "ends_at", "bid_cpm")
-    rows = Campaign.objects.filter(status=Campaign.Status.LIVE).values_list(*columns)
+    rows = Campaign.objects.live().order_by().values_list(*columns)
     return {row[0]: CampaignRow(*row[1:]) for row in rows.iterator(CHUNK_ROWS)}
 
 
 def read_bookings(advance: Callable[[int], None]) -> list[BookedPair]:
-    columns = ("id", "campaign_id", "publisher_id")
+    columns = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges")
     rows = live_bookings().order_by("id").values_list(*columns).iterator(CHUNK_ROWS)
     pairs: list[BookedPair] = []
     for row in rows:
-        pairs.append(BookedPair(*row))
+        booking_id, campaign_id, publisher_id, policy, pinned_edges = row
+        pairs.append(BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges)))
         if len(pairs) % CHUNK_ROWS == 0:
             advance(CHUNK_ROWS)
     return pairs
+
+
+def read_audiences() -> list[AudienceRow]:
+    columns = ("id", "organisation_id", "name", "expression")
+    rows = Audience.objects.kept().order_by("id").values_list(*columns)
+    return [AudienceRow(*row) for row in rows]
+
+
+def read_lists() -> list[ListRow]:
+    columns = ("id", "organisation_id", "name", "current_number", "type")
+    rows = ValueList.objects.kept().order_by("id").values_list(*columns)
+    return [ListRow(*row) for row in rows]
