@@ -87,7 +87,7 @@ def load_values(list_id: int, number: int, kind: str) -> Values:
     return tuple(map(int, values)) if kind == ValueList.Type.INTEGER else tuple(values)
 
 
-def load_names(*, organisation_id: int | None, catalog: Catalog) -> Names:
+def load_names(organisation_id: int | None, catalog: Catalog) -> Names:
     """Two queries. Without an organisation, only what the exchange's operator offers to all."""
     audiences = Audience.objects.kept().filter(usable_by(organisation_id))
     lists = ValueList.objects.kept().filter(usable_by(organisation_id))
@@ -95,6 +95,11 @@ def load_names(*, organisation_id: int | None, catalog: Catalog) -> Names:
     found = Lists({row[0]: row[1:] for row in lists.values_list(*columns)})
     rows = audiences.values_list("name", "id", "expression")
     return Names(Definitions({row[0]: row[1:] for row in rows}, catalog, found), found)
+
+
+def no_names() -> Names:
+    lists = Lists({})
+    return Names(Definitions({}, Catalog(()), lists), lists)
 
 
 def usable_by(organisation_id: int | None) -> Q:

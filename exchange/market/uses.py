@@ -179,7 +179,5 @@ class Reader:
 
     def _names_of(self, organisation_id: int) -> Names:
         if organisation_id not in self._names:
-            self._names[organisation_id] = load_names(
-                organisation_id=organisation_id, catalog=self.catalog
-            )
+            self._names[organisation_id] = load_names(organisation_id, self.catalog)
         return self._names[organisation_id]

@@ -15,12 +15,13 @@ from typing import Any
 
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
+from exchange.market.expressions import read_expression
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
 from exchange.serving.eligibility import stamp
 from exchange.serving.visits import flatten
 from exchange.web.paths import BookingPath, Hop, find_paths
-from targeting import Catalog, ExpressionError, parse
+from targeting import Catalog, ExpressionError
 
 LINES_SHOWN = 200
 VALUE_CHARACTERS = 120
@@ -103,7 +104,8 @@ def explain_campaign(
     stamp(flat, publisher.seller_id, moment)
     if path:
         steps += check_path(path, flat, catalog)
-    targeting = check_expression("The campaign's targeting", campaign.expression, flat, catalog)
+    title, owner = "The campaign's targeting", campaign.advertiser
+    targeting = check_expression(title, campaign.expression, owner, flat, catalog)
     steps.append(redact_step(targeting, sight(viewer, campaign)))
     return Explanation(campaign, publisher, tuple(steps), path)
 
@@ -140,8 +142,9 @@ def check_path(path: BookingPath, flat: dict[str, Any], catalog: Catalog) -> Ite
 
 def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
     title = f"The rule of {hop.edge.seller.name} → {hop.buyer.name}"
-    step = check_expression(title, hop.edge.expression, flat, catalog, hop.edge.pk)
-    return redact_step(step, hop.seen)
+    edge = hop.edge
+    step = check_expression(title, edge.expression, edge.seller, flat, catalog)
+    return redact_step(replace(step, edge_id=edge.pk), hop.seen)
 
 
 def redact_step(step: Step, seen: Sight) -> Step:
@@ -153,12 +156,16 @@ def redact_step(step: Step, seen: Sight) -> Step:
 
 
 def check_expression(
-    title: str, text: str, flat: dict[str, Any], catalog: Catalog, edge_id: int | None = None
+    title: str, text: str, owner: Party, flat: dict[str, Any], catalog: Catalog
 ) -> Step:
+    """Audiences and lists are those of the owner's organisation."""
     try:
-        explained = parse(text, catalog).explain(flat).to_json()
+        expression = read_expression(
+            text=text, catalog=catalog, organisation_id=owner.organisation_id
+        )
+        explained = expression.explain(flat).to_json()
     except ExpressionError as error:
-        return Step(title, False, f"{title} no longer compiles: {error}", edge_id=edge_id)
+        return Step(title, False, f"{title} no longer compiles: {error}")
     found = list(islice(write_lines(explained), LINES_SHOWN + 1))
     lacking = ", ".join(explained["lacking"])
     return Step(
@@ -168,7 +175,6 @@ def check_expression(
         lines=tuple(found[:LINES_SHOWN]),
         has_more=len(found) > LINES_SHOWN,
         fixes=tuple(map(describe_fix, explained["fixes"][:FIXES_SHOWN])),
-        edge_id=edge_id,
     )
 
 

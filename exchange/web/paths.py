@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from django.db.models import Count
-
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
 from exchange.market.visibility import Sight, sight
 from exchange.routing import MAX_HOPS, Graph, Path
+from exchange.routing.policies import BrokenPathError, pin_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,22 @@ def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
         publisher_id: graph.cheapest_paths(publisher_id)
         for publisher_id in {booking.publisher_id for booking in bookings}
     }
-    chosen = [
-        reached[booking.publisher_id].get(booking.campaign.advertiser_id) for booking in bookings
-    ]
+    chosen = [choose_path(booking, graph, reached[booking.publisher_id]) for booking in bookings]
     edges = load_edges(chosen)
     return [
         describe_path(booking, path, edges, viewer)
         for booking, path in zip(bookings, chosen, strict=True)
     ]
+
+
+def choose_path(booking: Booking, graph: Graph, cheapest: dict[int, Path]) -> Path | None:
+    advertiser_id = booking.campaign.advertiser_id
+    if booking.policy != Booking.Policy.PINNED:
+        return cheapest.get(advertiser_id)
+    try:
+        return pin_path(graph, booking.pinned_edges, booking.publisher_id, advertiser_id)
+    except BrokenPathError:
+        return None
 
 
 def load_edges(paths: Iterable[Path | None]) -> dict[int, Edge]:
@@ -97,37 +104,13 @@ def describe_path(
 
 def explain_no_path(booking: Booking) -> str:
     publisher, advertiser = booking.publisher, booking.campaign.advertiser
+    if booking.policy == Booking.Policy.PINNED:
+        return (
+            f"The path that this booking is pinned to no longer leads from {publisher.name} to "
+            f"{advertiser.name}, so it is never eligible. Choose another path."
+        )
     return (
         f"No chain of active edges leads from {publisher.name} to {advertiser.name} "
         f"in at most {MAX_HOPS} hops, so this booking is never eligible. "
         "Ask a graph operator to connect the two."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeUse:
-    """Who would notice if an edge changed: bookings whose path passes it."""
-
-    booking_count: int
-    pair_count: int
-
-
-def count_edge_use(edge: Edge) -> EdgeUse:
-    """Bookings are counted per publisher and advertiser, because they share one path."""
-    pairs = (
-        Booking.objects.active()
-        .order_by()
-        .values_list("publisher_id", "campaign__advertiser_id")
-        .annotate(count=Count("pk"))
-    )
-    graph = load_graph()
-    reached: dict[int, dict[int, Path]] = {}
-    booking_count = pair_count = 0
-    for publisher_id, advertiser_id, count in pairs:
-        if publisher_id not in reached:
-            reached[publisher_id] = graph.cheapest_paths(publisher_id)
-        path = reached[publisher_id].get(advertiser_id)
-        if path is not None and edge.pk in path.edge_ids:
-            booking_count += count
-            pair_count += 1
-    return EdgeUse(booking_count, pair_count)

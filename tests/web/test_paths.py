@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 
 from exchange.accounts.models import User
+from exchange.market.impact import EdgeUse, impact_of_edge
 from exchange.market.models import Booking, Edge, Party
-from exchange.web.paths import EdgeUse, count_edge_use, find_paths
+from exchange.web.paths import find_paths
 
 pytestmark = pytest.mark.django_db
 
@@ -39,9 +40,9 @@ def test_says_why_there_is_no_path(booking: Booking, dave: User, edges: tuple[Ed
 def test_counts_the_bookings_that_an_edge_carries(
     booking: Booking, edges: tuple[Edge, Edge], herald: Party, soda: Party
 ) -> None:
-    assert count_edge_use(edges[0]) == EdgeUse(booking_count=1, pair_count=1)
+    assert impact_of_edge(edges[0]) == EdgeUse(booking_count=1, pair_count=1)
     shortcut = Edge.objects.create(seller=herald, buyer=soda)
-    assert count_edge_use(edges[0]) == EdgeUse(booking_count=0, pair_count=0)
-    assert count_edge_use(shortcut) == EdgeUse(booking_count=1, pair_count=1)
+    assert impact_of_edge(edges[0]) == EdgeUse(booking_count=0, pair_count=0)
+    assert impact_of_edge(shortcut) == EdgeUse(booking_count=1, pair_count=1)
     Booking.objects.filter(pk=booking.pk).update(is_active=False)
-    assert count_edge_use(shortcut).booking_count == 0
+    assert impact_of_edge(shortcut).booking_count == 0

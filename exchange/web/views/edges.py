@@ -7,13 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from exchange.market.impact import impact_of_edge
 from exchange.market.models import Edge
 from exchange.market.services import save_edge
 from exchange.market.visibility import visible
 from exchange.web.filters import EdgeFilter
 from exchange.web.forms import EdgeForm, save_form
 from exchange.web.paging import Order
-from exchange.web.paths import count_edge_use
 from exchange.web.views.listing import (
     find_visible,
     load_reference,
@@ -36,7 +36,7 @@ def list_edges(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
     edge = find_visible(Edge.objects.with_parties(), person_of(request), pk)
-    context = {"edge": edge, "use": count_edge_use(edge)}
+    context = {"edge": edge, "use": impact_of_edge(edge)}
     return render(request, "market/edge_detail.html", context)
 
 
