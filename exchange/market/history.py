@@ -1,0 +1,194 @@
+"""The past of what people edit: every revision with who, when and from where, and the way back.
+
+Revisions are written by triggers (`models.revised`); nothing here writes one. Differences are in
+words; whoever shows them to others passes them through `visibility.sight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from exchange.accounts.models import User
+from exchange.market import services
+from exchange.market.catalog import load_catalog
+from exchange.market.models import Revised, ValueList, ValueListVersion
+from exchange.market.names import load_values
+from exchange.market.recording import Source
+from exchange.market.services.value_lists import difference_of
+from targeting import Catalog, ExpressionError, parse
+from targeting.differences import describe_difference
+
+NOT_SAID = frozenset({"id", "version", "updated_by", "value_count", "retired_at"})
+MAX_ITEMS_NAMED = 5
+SWITCHES = {
+    "is_active": ("switched off", "switched on"),
+    "is_disclosed": ("no longer disclosed", "disclosed"),
+    "is_required": ("no longer required", "required"),
+    "is_personal": ("no longer personal", "personal"),
+    "expects_eligible": ("expected not to be eligible", "expected to be eligible"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One state of an object. `by` is None where nobody was named, as in SQL by hand."""
+
+    event: Any
+    by: User | None
+    source: Source
+
+    @property
+    def number(self) -> int:
+        version: int = self.event.version
+        return version
+
+    @property
+    def at(self) -> datetime:
+        moment: datetime = self.event.pgh_created_at
+        return moment
+
+    @property
+    def expression(self) -> str:
+        return str(getattr(self.event, "expression", ""))
+
+
+def revisions_of(obj: Revised, *, limit: int = 100, before: int | None = None) -> list[Revision]:
+    """Newest first; `before` is the number of the last one that was seen. Two queries."""
+    events = events_of(obj).order_by("-version", "-pgh_id")
+    if before is not None:
+        events = events.filter(version__lt=before)
+    found = list(events[:limit])
+    people = User.objects.in_bulk({event.updated_by_id for event in found if event.updated_by_id})
+    return [read_revision(event, people) for event in found]
+
+
+def find_revision(obj: Revised, number: int) -> Revision:
+    """Raises `ValidationError` if there is none of that number."""
+    event = events_of(obj).filter(version=number).order_by("-pgh_id").first()
+    if event is None:
+        raise ValidationError(f"{obj} has no version {number}.")
+    people = User.objects.in_bulk([event.updated_by_id] if event.updated_by_id else [])
+    return read_revision(event, people)
+
+
+def events_of(obj: Revised) -> models.QuerySet[Any]:
+    model = apps.get_model("market", f"{type(obj).__name__}Event")
+    rows: models.QuerySet[Any] = model._default_manager.filter(pgh_obj_id=obj.pk)
+    return rows
+
+
+def read_revision(event: Any, people: dict[int, User]) -> Revision:
+    """Without a context it was SQL by hand; the name in the row is then an earlier change's."""
+    if event.pgh_context is None:
+        return Revision(event, None, Source.SQL)
+    return Revision(
+        event, people.get(event.updated_by_id), Source(event.pgh_context.get("source", Source.SQL))
+    )
+
+
+def difference(before: Revision, after: Revision, *, catalog: Catalog | None = None) -> list[str]:
+    """In words, one change each; a page with many revisions hands the catalogue in."""
+    catalog = catalog or load_catalog()
+    words: list[str] = []
+    for field in content_of(after.event):
+        old, new = getattr(before.event, field.attname), getattr(after.event, field.attname)
+        if old != new:
+            words += describe_field(field, before.event, after.event, catalog)
+    if (before.event.retired_at is None) != (after.event.retired_at is None):
+        words.append("retired" if after.event.retired_at else "brought back")
+    return words
+
+
+def content_of(event: Any) -> Iterator[models.Field[Any, Any]]:
+    for field in event._meta.fields:
+        if not field.name.startswith("pgh_") and field.name not in NOT_SAID:
+            yield field
+
+
+def describe_field(
+    field: models.Field[Any, Any], before: Any, after: Any, catalog: Catalog
+) -> list[str]:
+    old, new = getattr(before, field.attname), getattr(after, field.attname)
+    if field.name == "expression":
+        return describe_expressions(old, new, catalog)
+    if field.name == "current_number":
+        return [describe_values(after.pgh_obj_id, old, new, after.type)]
+    if field.name in SWITCHES:
+        return [SWITCHES[field.name][bool(new)]]
+    name = str(field.verbose_name)
+    if isinstance(old, list) and isinstance(new, list):
+        return describe_items(name, old, new)
+    if field.is_relation:
+        old, new = getattr(before, field.name), getattr(after, field.name)
+    return [f"{name} from {say_value(old)} to {say_value(new)}"]
+
+
+def describe_expressions(old: str, new: str, catalog: Catalog) -> list[str]:
+    """A text that the catalogue of today no longer takes has no tree to compare."""
+    try:
+        return describe_difference(parse(old, catalog).root, parse(new, catalog).root)
+    except ExpressionError:
+        return ["expression rewritten"]
+
+
+def describe_values(list_id: int, old: int, new: int, kind: str) -> str:
+    if new == old + 1:
+        row = ValueListVersion.objects.defer("values").get(value_list_id=list_id, number=new)
+        return f"{row.added_count:,} added, {row.removed_count:,} removed"
+    return str(difference_of(load_values(list_id, old, kind), load_values(list_id, new, kind)))
+
+
+def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
+    """Labels, a domain, pinned edges: what came and went, or only that the order changed."""
+    words = []
+    for verb, items in (
+        ("added", [item for item in new if item not in old]),
+        ("removed", [item for item in old if item not in new]),
+    ):
+        if items:
+            more = f" and {len(items) - MAX_ITEMS_NAMED:,} more" * (len(items) > MAX_ITEMS_NAMED)
+            named = ", ".join(str(item) for item in items[:MAX_ITEMS_NAMED])
+            words.append(f"{name}: {verb} {named}{more}")
+    return words or [f"{name}: in another order"]
+
+
+def say_value(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return "nothing" if value in (None, "") else str(value)
+
+
+SAVES: dict[str, Callable[..., Revised]] = {
+    "party": services.save_party,
+    "edge": services.save_edge,
+    "campaign": services.save_campaign,
+    "booking": services.save_booking,
+    "audience": services.save_audience,
+    "valuelist": services.save_value_list,
+    "attribute": services.save_attribute,
+    "testvisit": services.save_test_visit,
+}
+
+
+def revert(*, obj: Revised, to: int, by: User, confirmed: bool = False) -> Revised:
+    """Saves an earlier state as a new revision, checked like any other save."""
+    target = find_revision(obj, to)
+    for field in content_of(target.event):
+        if field.name != "current_number":
+            setattr(obj, field.attname, getattr(target.event, field.attname))
+    options: dict[str, Any] = {}
+    if isinstance(obj, ValueList):
+        number = target.event.current_number
+        options["values"] = load_values(obj.pk, number, obj.type)
+    name = cast("str", obj._meta.model_name)
+    if name == "campaign":
+        options["confirmed"] = confirmed
+    argument = {"valuelist": "value_list", "testvisit": "test_visit"}.get(name, name)
+    return SAVES[name](**{argument: obj}, by=by, **options)
