@@ -10,7 +10,15 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER / "results"
-NOT_PROGRAMS = {"__init__", "__main__", "bookings", "rounds", "workloads"}
+NOT_PROGRAMS = {
+    "__init__",
+    "__main__",
+    "bookings",
+    "demo_exchange",
+    "hello",
+    "rounds",
+    "workloads",
+}
 
 
 def find_programs() -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from ipaddress import ip_address
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from exchange.serving.eligibility import service_for
+from exchange.serving.instruments import TALLY
 
 FORWARDED_HEADERS = ("X-Forwarded-For", "Forwarded", "X-Real-Ip")
 
@@ -54,6 +55,7 @@ def is_local(request: HttpRequest) -> bool:
 
 def collect() -> bytes:
     """All worker processes together where they share a folder, this process alone otherwise."""
+    TALLY.flush()
     registry = CollectorRegistry()
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -72,5 +74,5 @@ class SnapshotAge(Collector):
             yield GaugeMetricFamily(
                 "treeline_snapshot_age_seconds",
                 "Age of what this process serves.",
-                value=live.age_seconds(datetime.now(UTC)),
+                value=live.age_seconds(time.time()),
             )

@@ -2,7 +2,8 @@
 
     booking_id   ascending, what the index answers with
     rank         place in the order of answers: net CPM descending, then campaign id
-    fragment     the booking's item of an answer, already JSON
+    fragment     the booking's item of an answer, already JSON; its path comes last
+    path_at      how many bytes of the fragment come before the path
 
 Rows are found by binary search, so no Python object exists for a booking that is not answered.
 """
@@ -30,6 +31,7 @@ SCHEMA = pa.schema(
         pa.field("publisher", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("rank", pa.int32(), nullable=False),
         pa.field("fragment", pa.large_binary(), nullable=False),
+        pa.field("path_at", pa.int32(), nullable=False),
     ]
 )
 
@@ -44,29 +46,35 @@ class BookingRow:
     advertiser: str
     publisher: str
     path: tuple[str, ...]
+    fee_percent: float
     net_cpm: float
 
-    def fragment(self) -> bytes:
-        return msgspec.json.encode(
+    def fragment(self) -> tuple[bytes, int]:
+        """The item, and where in it the path begins: those who want none get what is before."""
+        item = msgspec.json.encode(
             {
                 "campaign_id": self.campaign_id,
                 "campaign": self.campaign,
                 "advertiser": self.advertiser,
                 "booking_id": self.booking_id,
-                "path": self.path,
                 "net_cpm": self.net_cpm,
+                "fee_percent": self.fee_percent,
             }
         )
+        path_at = len(item) - 1
+        return b'%s,"path":%s}' % (item[:-1], msgspec.json.encode(self.path)), path_at
 
 
 def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
     """The rows come in ascending order of booking id."""
+    fragments = [row.fragment() for row in rows]
     columns = [
         pa.array([row.booking_id for row in rows], pa.int64()),
         pa.array([row.campaign_id for row in rows], pa.int64()),
         pa.array([row.publisher for row in rows], pa.string()).dictionary_encode(),
         pa.array(ranks(rows), pa.int32()),
-        pa.array([row.fragment() for row in rows], pa.large_binary()),
+        pa.array([item for item, _ in fragments], pa.large_binary()),
+        pa.array([path_at for _, path_at in fragments], pa.int32()),
     ]
     batch = pa.record_batch(columns, schema=SCHEMA)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
@@ -86,26 +94,55 @@ class Bookings:
 
     def __init__(self, path: Path) -> None:
         self._batch = open_batch(path)
-        # Not `to_numpy`, which imports pandas: two seconds at every start of a server.
-        self._ids = cast(Integers, np.from_dlpack(self._batch.column("booking_id")))
-        self._ranks = cast(Integers, np.from_dlpack(self._batch.column("rank")))
+        self._ids = self._integers("booking_id")
+        self._ranks = self._integers("rank")
         if np.any(self._ids[1:] <= self._ids[:-1]):
             raise DirectoryError(f"{path} is not in ascending order of booking id")
+        row_of_rank = np.argsort(self._ranks)
+        if np.any(self._ranks[row_of_rank] != np.arange(len(self._ranks))):
+            raise DirectoryError(f"{path} ranks its bookings wrongly")
         _, offsets, content = self._batch.column("fragment").buffers()
-        self._offsets: Integers = np.frombuffer(offsets, np.int64)
+        # Memory views, because one element of a numpy array costs five times as much.
+        self._row_of_rank = row_of_rank.data
+        self._offsets = memoryview(offsets or bytes(8)).cast("B").cast("q")
         self._content = memoryview(content or b"")
+
+    def _integers(self, name: str) -> Integers:
+        # Not `to_numpy`, which imports pandas: two seconds at every start of a server.
+        return cast(Integers, np.from_dlpack(self._batch.column(name)))
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def fragments_of(self, booking_ids: Integers, limit: int | None) -> list[memoryview]:
-        """The JSON items of these bookings, best first, at most `limit` of them."""
-        rows = np.searchsorted(self._ids, booking_ids)
-        rows = rows[np.argsort(self._ranks[rows])][:limit]
-        content = self._content
-        starts = self._offsets[rows].tolist()
-        ends = self._offsets[rows + 1].tolist()
-        return [content[start:end] for start, end in zip(starts, ends, strict=True)]
+    def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
+        """In the order of answers, at most `limit` of them."""
+        ranks = self._ranks.take(self._ids.searchsorted(booking_ids))
+        ranks.sort()
+        row_of_rank = self._row_of_rank
+        return [row_of_rank[rank] for rank in ranks[:limit].tolist()]
+
+    def rows_by_campaign(self, booking_ids: Integers, limit: int | None) -> list[int]:
+        rows = self._ids.searchsorted(booking_ids)
+        order = self._integers("campaign_id").take(rows).argsort(kind="stable")
+        best: list[int] = rows.take(order[:limit]).tolist()
+        return best
+
+    def keep_campaigns(self, booking_ids: Integers, campaign_ids: Sequence[int]) -> Integers:
+        campaigns = self._integers("campaign_id").take(self._ids.searchsorted(booking_ids))
+        return booking_ids[np.isin(campaigns, np.array(campaign_ids, np.int64))]
+
+    def fragments(self, rows: Sequence[int]) -> list[memoryview]:
+        """The JSON items of these rows."""
+        offsets, content = self._offsets, self._content
+        return [content[offsets[row] : offsets[row + 1]] for row in rows]
+
+    def pathless_fragments(self, rows: Sequence[int]) -> list[bytes]:
+        offsets, content = self._offsets, self._content
+        lengths = self._integers("path_at").take(rows).tolist() if rows else []
+        return [
+            b"%s}" % content[offsets[row] : offsets[row] + length]
+            for row, length in zip(rows, lengths, strict=True)
+        ]
 
 
 def open_batch(path: Path) -> pa.RecordBatch:

@@ -48,11 +48,12 @@ class FormattedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(FormattedDocument, frozen=True, kw_only=True):
-    """Names the live snapshot, and when Postgres was read for it."""
+    """Names the live snapshot, when Postgres was read for it, and the last change beside it."""
 
     snapshot_id: str
     read_at: datetime
     activated_at: datetime
+    delta: int = 0
 
 
 class KeyEntry(msgspec.Struct, frozen=True):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -19,10 +18,15 @@ from typing import Any
 
 import msgspec
 
-from exchange.serving.bookings import Bookings
+from exchange.serving.answers import (
+    EVERYTHING,
+    NO_WARNINGS,
+    Options,
+    Part,
+    write_part,
+    write_warnings,
+)
 from exchange.serving.directory import (
-    BOOKINGS_FILE,
-    INDEX_FILE,
     KEYS_FILE,
     MANIFEST_FILE,
     DirectoryError,
@@ -31,16 +35,16 @@ from exchange.serving.directory import (
     SnapshotDirectory,
     hash_key,
 )
-from exchange.serving.instruments import FAILED_SWAPS, SNAPSHOT_READ_AT, SWAPS
+from exchange.serving.instruments import FAILED_SWAPS, SNAPSHOT_READ_AT, SWAPS, TALLY
 from exchange.serving.key_use import KeyUse
+from exchange.serving.live import LiveSnapshot
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
-from matcher_ext import Snapshot, SnapshotError
+from matcher_ext import SnapshotError
 
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.5
-MAX_WARNINGS = 50
 # The server's clock decides, never the visit: a flight or a daypart must not be the caller's to
 # choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
 STAMPED_TIMES = ("time", "local_time")
@@ -51,30 +55,7 @@ ELIGIBILITY_READ = "eligibility:read"
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSnapshot:
-    """An open snapshot. Immutable, shared by all threads."""
-
-    manifest: Manifest
-    index: Snapshot
-    bookings: Bookings
-    attributes: frozenset[str]
-
-    @classmethod
-    def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
-        folder = directory.folder(manifest.snapshot_id)
-        if not directory.is_whole(manifest.snapshot_id):
-            raise DirectoryError(f"{folder} is missing, or not what was built")
-        index = Snapshot.open(folder / INDEX_FILE)
-        bookings = Bookings(folder / BOOKINGS_FILE)
-        return cls(manifest, index, bookings, frozenset(row[0] for row in index.catalog_rows))
-
-    def age_seconds(self, now: datetime) -> float:
-        return max((now - self.manifest.read_at).total_seconds(), 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer's JSON, and what the servers count about it."""
 
     body: bytes
@@ -123,33 +104,20 @@ class EligibilityService:
     def answer(
         self,
         publisher: str,
-        visit: dict[str, object],
-        limit: int | None = None,
+        visit: Mapping[str, object],
+        options: Options = EVERYTHING,
         at: datetime | None = None,
     ) -> Answer:
-        """`count` is of all that are eligible, also where `limit` shortens the list."""
+        """One visit against the state that is live when it comes."""
         live = self._live
         if live is None:
-            raise ProblemError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "no_snapshot",
-                "No snapshot is live yet. Try again in a moment.",
-                headers={"Retry-After": "2"},
-            )
-        now = datetime.now(UTC)
-        flat = flatten(visit, live.attributes)
-        stamp(flat, publisher, at or now)
-        started = time.perf_counter()
-        ids, malformed = live.index.match_with_warnings(flat)
-        match_seconds = time.perf_counter() - started
-        body = b'{"snapshot_id":"%s","snapshot_age_seconds":%.1f,"eligible":[%s],"count":%d,' % (
-            live.manifest.snapshot_id.encode(),
-            live.age_seconds(now),
-            b",".join(live.bookings.fragments_of(ids, limit)),
-            len(ids),
+            raise no_snapshot()
+        now = time.time()
+        part, match_seconds = answer_part(
+            live, publisher, visit, options, now if at is None else at.timestamp()
         )
-        warnings = msgspec.json.encode(describe(malformed, flat.keys() - live.attributes))
-        return Answer(b'%s"warnings":%s}' % (body, warnings), len(ids), match_seconds)
+        body = b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), part.body)
+        return Answer(body, part.count, match_seconds)
 
     def refresh(self) -> bool:
         """Takes up what is new in the directory. What cannot be read leaves the old in place."""
@@ -165,6 +133,7 @@ class EligibilityService:
             time.sleep(WATCH_SECONDS)
             self.refresh()
             self._key_use.flush()
+            TALLY.flush()
 
     def _refresh_keys(self) -> bool:
         try:
@@ -194,7 +163,7 @@ class EligibilityService:
             return
         old = self._live
         if old is not None and old.manifest.snapshot_id == manifest.snapshot_id:
-            self._live = LiveSnapshot(manifest, old.index, old.bookings, old.attributes)
+            self._live = old.renew(manifest)
         else:
             self._live = LiveSnapshot.open(self._directory, manifest)
             SWAPS.inc()
@@ -217,18 +186,41 @@ class EligibilityService:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
 
+def answer_part(
+    live: LiveSnapshot,
+    publisher: str,
+    visit: Mapping[str, object],
+    options: Options,
+    at_seconds: float,
+) -> tuple[Part, float]:
+    """One visit's part of an answer, and how long the index took."""
+    flat = flatten(visit, live.attributes)
+    unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
+    stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
+    started = time.perf_counter()
+    ids, malformed = live.match(flat)
+    match_seconds = time.perf_counter() - started
+    warnings = write_warnings(malformed, unknown) if malformed or unknown else NO_WARNINGS
+    return write_part(live.bookings, ids, options, warnings), match_seconds
+
+
 def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
-    milliseconds = int(at.timestamp() * 1000)
+    stamp_milliseconds(flat, publisher, int(at.timestamp() * 1000))
+
+
+def stamp_milliseconds(flat: dict[str, object], publisher: str, at: int) -> None:
     for name in STAMPED_TIMES:
-        flat[name] = milliseconds
+        flat[name] = at
     flat[PUBLISHER] = publisher
 
 
-def describe(malformed: Iterable[str], unknown: Iterable[str]) -> list[dict[str, str]]:
-    """Names only: what a visit carries may be personal."""
-    found = [("malformed_attribute", name) for name in sorted(malformed)]
-    found += [("unknown_attribute", name) for name in sorted(unknown) if name not in STAMPED]
-    return [{"code": code, "attribute": name} for code, name in found[:MAX_WARNINGS]]
+def no_snapshot() -> ProblemError:
+    return ProblemError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "no_snapshot",
+        "No snapshot is live yet. Try again in a moment.",
+        headers={"Retry-After": "2"},
+    )
 
 
 def unauthorized(detail: str) -> ProblemError:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from exchange.serving import problems
+from exchange.serving.answers import Options
 from exchange.serving.eligibility import Answer, EligibilityService, unauthorized
-from exchange.serving.instruments import LATENCY, MATCH_TIME, MATCHES, REQUESTS
+from exchange.serving.instruments import REQUESTS, TALLY, Note
 from exchange.serving.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -22,14 +23,12 @@ if TYPE_CHECKING:
 
 PATH = "/api/v1/eligibility"
 MAX_BODY_BYTES = 256 * 1024
-MAX_LIMIT = 10_000
 KEY_SCHEME = "Api-Key "
 
 
-class EligibilityRequest(msgspec.Struct, forbid_unknown_fields=True):
+class EligibilityRequest(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
     visit: dict[str, object]
     publisher: str | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT)] | None = None
 
 
 decoder = msgspec.json.Decoder(EligibilityRequest)
@@ -40,7 +39,6 @@ class EligibilityEndpoint:
 
     def __init__(self, service: EligibilityService) -> None:
         self._service = service
-        self._answered = REQUESTS.labels("200")
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started = time.perf_counter()
@@ -56,10 +54,7 @@ class EligibilityEndpoint:
                 ("Cache-Control", "no-store"),
             ],
         )
-        self._answered.inc()
-        MATCHES.inc(answer.count)
-        MATCH_TIME.observe(answer.match_seconds)
-        LATENCY.observe(time.perf_counter() - started)
+        TALLY.add(Note(time.perf_counter() - started, answer.match_seconds, answer.count))
         return [answer.body]
 
     def _answer(self, environ: WSGIEnvironment) -> Answer:
@@ -75,7 +70,7 @@ class EligibilityEndpoint:
         publishers = self._service.publishers_of(read_key(environ))
         request = decode(body)
         publisher = choose_publisher(request.publisher, publishers)
-        return self._service.answer(publisher, request.visit, request.limit)
+        return self._service.answer(publisher, request.visit, request)
 
 
 def read_key(environ: WSGIEnvironment) -> str:

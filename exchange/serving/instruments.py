@@ -2,7 +2,15 @@
 
 With PROMETHEUS_MULTIPROC_DIR set (before the first import, to a folder that is emptied before the
 servers start) the numbers of all worker processes add up; without it each process has its own.
+A request only leaves a note; `Tally.flush` brings the notes to Prometheus, several times a second:
+four instruments cost a request 35 us of its 85, a note costs one.
 """
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from typing import NamedTuple
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -25,3 +33,56 @@ SNAPSHOT_READ_AT = Gauge(
     "When Postgres was read for the snapshot that is served.",
     multiprocess_mode="mostrecent",
 )
+
+
+class Note(NamedTuple):
+    """What one answered request leaves behind."""
+
+    seconds: float
+    match_seconds: float
+    matches: int
+
+
+class Tally:
+    """Thread-safe: notes are put and taken at the two ends of a deque. Bounded, because it is
+    emptied by whoever finds it full."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._notes: deque[Note] = deque()
+        self._most = most
+
+    def add(self, note: Note) -> None:
+        self._notes.append(note)
+        if len(self._notes) > self._most:
+            self.flush()
+
+    def flush(self) -> None:
+        notes = take_all(self._notes)
+        if notes:
+            REQUESTS.labels("200").inc(len(notes))
+            MATCHES.inc(sum(note.matches for note in notes))
+            observe_all(LATENCY, [note.seconds for note in notes])
+            observe_all(MATCH_TIME, [note.match_seconds for note in notes])
+
+
+def take_all(notes: deque[Note]) -> list[Note]:
+    taken = []
+    try:
+        while True:
+            taken.append(notes.popleft())
+    except IndexError:
+        return taken
+
+
+def observe_all(histogram: Histogram, amounts: list[float]) -> None:
+    """As `histogram.observe` of each, which writes to the shared file twice per amount."""
+    counts = [0] * (len(SECONDS) + 1)
+    for amount in amounts:
+        counts[bisect_left(SECONDS, amount)] += 1
+    for bucket, count in zip(histogram._buckets, counts, strict=True):
+        if count:
+            bucket.inc(count)
+    histogram._sum.inc(sum(amounts))
+
+
+TALLY = Tally()

@@ -13,6 +13,7 @@ from exchange.serving.problems import ProblemError
 MAX_ATTRIBUTES = 500
 MAX_DEPTH = 8
 MAX_NAME_LENGTH = 200
+MAX_LIST_LENGTH = 1_000
 
 
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
@@ -20,8 +21,14 @@ def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, ob
 
     An object under the name of an attribute is that attribute's value (a position is one).
     """
-    flat: dict[str, object] = {}
-    _flatten_into(flat, "", visit, names, MAX_DEPTH)
+    if isinstance(names, frozenset) and visit.keys() <= names:  # flat already, as most are
+        flat = dict(visit)
+    else:
+        flat = {}
+        _flatten_into(flat, "", visit, names, MAX_DEPTH)
+    for value in flat.values():
+        if type(value) is list and len(value) > MAX_LIST_LENGTH:
+            raise invalid_visit(f"A list may have {MAX_LIST_LENGTH} elements, not more.")
     return flat
 
 

@@ -145,6 +145,7 @@ class Composer:
             advertiser=parties[campaign.advertiser_id].name,
             publisher=sellers[0],
             path=sellers,
+            fee_percent=round(float(100 * (1 - path.net_share)), 4),
             net_cpm=round(float(Fraction(campaign.bid_cpm) * path.net_share), 4),
         )
 

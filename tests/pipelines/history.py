@@ -135,5 +135,6 @@ def booking_row(entry: Entry) -> BookingRow:
         advertiser="Solberg Soda",
         publisher=entry.publisher,
         path=(entry.publisher,),
+        fee_percent=12.5,
         net_cpm=1.0,
     )

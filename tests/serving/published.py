@@ -44,6 +44,7 @@ def row(booking_id: int, publisher: str = "herald", net_cpm: float = 1.0) -> Boo
         advertiser="Globex",
         publisher=publisher,
         path=(publisher, "adnet", "globex"),
+        fee_percent=12.5,
         net_cpm=net_cpm,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ def row(booking_id: int, campaign_id: int, net_cpm: float) -> BookingRow:
         advertiser="Globex",
         publisher="herald",
         path=("herald", "adnet", "globex"),
+        fee_percent=12.5,
         net_cpm=net_cpm,
     )
 
@@ -34,33 +36,51 @@ def bookings(tmp_path: Path) -> Bookings:
     return Bookings(tmp_path / "bookings.arrow")
 
 
-def ids_of(fragments: list[memoryview]) -> list[int]:
+def ids_of(fragments: Sequence[bytes | memoryview]) -> list[int]:
     return [json.loads(bytes(fragment))["booking_id"] for fragment in fragments]
+
+
+def best(bookings: Bookings, ids: list[int], limit: int | None = None) -> list[int]:
+    return ids_of(bookings.fragments(bookings.best_rows(np.array(ids, np.int64), limit)))
 
 
 def test_best_price_comes_first_then_the_lower_campaign_id(bookings: Bookings) -> None:
     assert len(bookings) == 4
-    assert ids_of(bookings.fragments_of(np.array([13, 3, 8, 5]), None)) == [5, 8, 3, 13]
+    assert best(bookings, [13, 3, 8, 5]) == [5, 8, 3, 13]
 
 
 def test_limit_keeps_the_best(bookings: Bookings) -> None:
-    assert ids_of(bookings.fragments_of(np.array([3, 8, 13]), 2)) == [8, 3]
+    assert best(bookings, [3, 8, 13], 2) == [8, 3]
+
+
+def test_order_of_campaign_ids_is_ascending(bookings: Bookings) -> None:
+    rows = bookings.rows_by_campaign(np.array([3, 5, 8, 13]), 3)
+    assert ids_of(bookings.fragments(rows)) == [5, 8, 3]
+
+
+def test_campaigns_that_are_not_named_are_left_out(bookings: Bookings) -> None:
+    kept = bookings.keep_campaigns(np.array([3, 5, 8, 13]), [40, 30, 99])
+    assert kept.tolist() == [3, 13]
+    assert bookings.keep_campaigns(np.array([3, 5]), []).tolist() == []
 
 
 def test_no_match_gives_no_fragment(bookings: Bookings) -> None:
-    assert bookings.fragments_of(np.array([], dtype=np.int64), None) == []
+    assert best(bookings, []) == []
+    assert bookings.pathless_fragments([]) == []
 
 
 def test_fragment_is_the_item_of_an_answer(bookings: Bookings) -> None:
-    (fragment,) = bookings.fragments_of(np.array([5]), None)
-    assert json.loads(bytes(fragment)) == {
+    (fragment,) = bookings.fragments([1])
+    item = {
         "campaign_id": 10,
         "campaign": 'Spring "10" · thé',
         "advertiser": "Globex",
         "booking_id": 5,
-        "path": ["herald", "adnet", "globex"],
         "net_cpm": 2.25,
+        "fee_percent": 12.5,
     }
+    assert json.loads(bytes(fragment)) == {**item, "path": ["herald", "adnet", "globex"]}
+    assert [json.loads(each) for each in bookings.pathless_fragments([1])] == [item]
 
 
 def test_file_without_bookings_is_a_file(tmp_path: Path) -> None:

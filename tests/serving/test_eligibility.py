@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from exchange.accounts.services import hash_api_key
+from exchange.serving.answers import Options, Order, Paths
 from exchange.serving.directory import (
     BOOKINGS_FILE,
     INDEX_FILE,
@@ -42,9 +43,13 @@ def directory(tmp_path: Path) -> SnapshotDirectory:
 
 
 def ask(
-    service: EligibilityService, visit: dict[str, object], publisher: str = "herald", **options: Any
+    service: EligibilityService,
+    visit: dict[str, object],
+    publisher: str = "herald",
+    at: datetime | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
-    return service.answer(publisher, visit, **options).document()
+    return service.answer(publisher, visit, Options(**options), at).document()
 
 
 def booking_ids(document: dict[str, Any]) -> list[int]:
@@ -58,14 +63,16 @@ def test_answers_with_what_is_eligible(directory: SnapshotDirectory) -> None:
     assert document.pop("snapshot_age_seconds") < 60
     assert document == {
         "snapshot_id": snapshot_id,
+        "delta": 0,
         "eligible": [
             {
                 "campaign_id": 10,
                 "campaign": "Campaign 1",
                 "advertiser": "Globex",
                 "booking_id": 1,
-                "path": ["herald", "adnet", "globex"],
                 "net_cpm": 1.0,
+                "fee_percent": 12.5,
+                "path": ["herald", "adnet", "globex"],
             }
         ],
         "count": 1,
@@ -79,6 +86,20 @@ def test_best_price_first_and_count_tells_of_all(directory: SnapshotDirectory) -
     assert booking_ids(ask(service, {})) == [2, 4, 1, 3, 5]
     limited = ask(service, {}, limit=2)
     assert (booking_ids(limited), limited["count"]) == ([2, 4], 5)
+
+
+def test_order_by_id_restriction_and_paths_are_the_callers_choice(
+    directory: SnapshotDirectory,
+) -> None:
+    publish(directory, dict.fromkeys(range(1, 6), "true"), prices={2: 3.5, 4: 2.5})
+    service = EligibilityService(directory.root)
+    assert booking_ids(ask(service, {}, order=Order.CAMPAIGN_ID, limit=3)) == [1, 2, 3]
+    some = ask(service, {}, campaigns=[40, 10, 999], limit=1)
+    assert (booking_ids(some), some["count"]) == ([4], 2)
+    items = ask(service, {}, paths=Paths.NONE)["eligible"]
+    assert [item["booking_id"] for item in items] == [2, 4, 1, 3, 5]
+    assert not any("path" in item for item in items)
+    assert ask(service, {}, campaigns=[])["eligible"] == []
 
 
 def test_publisher_is_stamped_whatever_the_visit_says(directory: SnapshotDirectory) -> None:

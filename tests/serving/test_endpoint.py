@@ -9,7 +9,8 @@ from http.client import HTTPConnection
 
 import pytest
 
-from exchange.serving.endpoint import MAX_BODY_BYTES, MAX_LIMIT, PATH
+from exchange.serving.answers import MAX_LIMIT
+from exchange.serving.endpoint import MAX_BODY_BYTES, PATH
 from exchange.serving.problems import CONTENT_TYPE
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import owns, visible
+from exchange.serving.answers import Options
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.web.explaining import Explanation, explain_campaign
@@ -74,7 +75,7 @@ def ask(asked: dict[str, Any], person: User) -> dict[str, Any]:
     publisher: Party = asked["publisher"]
     sees_all = owns(person, publisher)
     try:
-        answer = service.answer(publisher.seller_id, asked["visit"], SHOWN if sees_all else None)
+        answer = service.answer(publisher.seller_id, asked["visit"], Options(limit=SHOWN if sees_all else None))
     except ProblemError as problem:
         return {"refusal": problem.detail}
     document = answer.document()

@@ -1,0 +1,81 @@
+"""Puts an answer together from ready fragments: which of the matched bookings, in which order.
+
+    {"snapshot_id": .., "delta": .., "snapshot_age_seconds": ..,     heading: the state
+     "eligible": [..], "count": .., "warnings": [..]}                part: one per visit
+
+A heading and its parts come from one `LiveSnapshot`, so no answer mixes two states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+
+from exchange.serving.bookings import Bookings, Integers
+
+MAX_LIMIT = 10_000
+MAX_CAMPAIGNS = 10_000
+MAX_WARNINGS = 50
+NO_WARNINGS = b"[]"
+
+CampaignId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+
+
+class Order(StrEnum):
+    """Of the eligible campaigns: what is left for the publisher, best first, or their ids."""
+
+    NET_CPM = "net_cpm"
+    CAMPAIGN_ID = "id"
+
+
+class Paths(StrEnum):
+    """Whether each campaign comes with its path: the cheapest of those that the visit may take."""
+
+    CHEAPEST = "cheapest"
+    NONE = "none"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What of a match the caller wants to be told; `campaigns` leaves out all others."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT)] | None = None
+    campaigns: Annotated[list[CampaignId], msgspec.Meta(max_length=MAX_CAMPAIGNS)] | None = None
+    order: Order = Order.NET_CPM
+    paths: Paths = Paths.CHEAPEST
+
+
+EVERYTHING = Options()
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One visit's part of an answer: `count` is of all that are eligible, whatever the limit."""
+
+    body: bytes
+    count: int
+
+
+def write_part(bookings: Bookings, ids: Integers, options: Options, warnings: bytes) -> Part:
+    if options.campaigns is not None:
+        ids = bookings.keep_campaigns(ids, options.campaigns)
+    if options.order is Order.NET_CPM:
+        rows = bookings.best_rows(ids, options.limit)
+    else:
+        rows = bookings.rows_by_campaign(ids, options.limit)
+    if options.paths is Paths.CHEAPEST:
+        items = b",".join(bookings.fragments(rows))
+    else:
+        items = b",".join(bookings.pathless_fragments(rows))
+    count = len(ids)
+    return Part(b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings), count)
+
+
+def write_warnings(malformed: Iterable[str], unknown: Iterable[str]) -> bytes:
+    """Names only: what a visit carries may be personal."""
+    found = [("malformed_attribute", name) for name in sorted(malformed)]
+    found += [("unknown_attribute", name) for name in sorted(unknown)]
+    return msgspec.json.encode(
+        [{"code": code, "attribute": name} for code, name in found[:MAX_WARNINGS]]
+    )
