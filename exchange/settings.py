@@ -4,6 +4,7 @@ Development mode (the default) needs nothing set; production mode (`TREELINE_MOD
 refuses to start with anything that is only safe on a developer's machine.
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -64,6 +65,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "pgtrigger",
     "pghistory",
+    "axes",
     "django_htmx",
     "rest_framework",
     "exchange.accounts",
@@ -87,6 +89,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # The last one: it turns the answer to a locked-out log-in into our page.
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "exchange.urls"
@@ -137,11 +141,30 @@ NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["exchange.accounts.backends.DemoAwareBackend"]
+AUTHENTICATION_BACKENDS = [
+    # The first one: it refuses before anybody compares a password.
+    "axes.backends.AxesStandaloneBackend",
+    "exchange.accounts.backends.DemoAwareBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AXES_HANDLER = "axes.handlers.database.AxesDatabaseHandler"
+AXES_FAILURE_LIMIT = env_int("TREELINE_LOGIN_ATTEMPTS", 5)
+AXES_COOLOFF_TIME = timedelta(minutes=env_int("TREELINE_LOCK_OUT_MINUTES", 15))
+# By name and address together: nobody can lock a person out from elsewhere.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+# Else the page could not say how long it takes.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "exchange.accounts.throttling.client_address"
+AXES_LOCKOUT_CALLABLE = "exchange.accounts.throttling.show_lock_out"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["csrfmiddlewaretoken"]
+
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"
@@ -177,7 +200,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_PRODUCTION
 SECURE_HSTS_PRELOAD = IS_PRODUCTION
 SECURE_SSL_REDIRECT = env_bool("TREELINE_SSL_REDIRECT", default=IS_PRODUCTION)
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-if env_bool("TREELINE_BEHIND_PROXY"):
+BEHIND_PROXY = env_bool("TREELINE_BEHIND_PROXY")
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -208,5 +232,8 @@ LOGGING = {
     "formatters": {"json": {"()": "exchange.requests.JsonLogFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.server": {"handlers": ["stderr"], "propagate": False}},
+    "loggers": {
+        "django.server": {"handlers": ["stderr"], "propagate": False},
+        "axes": {"level": "WARNING"},
+    },
 }

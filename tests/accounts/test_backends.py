@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth import authenticate
+from django.test import RequestFactory
 from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, User
@@ -14,7 +15,8 @@ def people(operator: Organisation) -> None:
 
 
 def can_log_in(username: str, password: str) -> bool:
-    return authenticate(username=username, password=password) is not None
+    request = RequestFactory().post("/login/")
+    return authenticate(request, username=username, password=password) is not None
 
 
 @pytest.mark.usefixtures("people")

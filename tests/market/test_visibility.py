@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 
-from exchange.accounts.models import Role, User
-from exchange.market.models import Attribute, Booking, Campaign, Edge, Party
+from exchange.accounts.models import Organisation, Role, User
+from exchange.market.models import (
+    Attribute,
+    Audience,
+    Booking,
+    Campaign,
+    Edge,
+    Party,
+    Revised,
+    ValueList,
+)
 from exchange.market.visibility import (
     BELONGINGS,
     CONDITIONS,
@@ -209,6 +219,29 @@ def test_a_campaigns_targeting_and_bid_are_its_organisations_own(
     assert sight(house(exchange, who).people[Role.VIEWER], exchange.campaign) == expected
 
 
-def test_every_model_of_the_market_has_its_row() -> None:
-    for model in (Party, Edge, Campaign, Booking, Attribute):
-        assert model._meta.model_name in BELONGINGS
+@pytest.mark.parametrize("model", [Audience, ValueList])
+def test_what_the_exchange_offers_to_all_is_read_by_all_and_changed_by_itself(
+    exchange: Exchange, model: type[Audience | ValueList]
+) -> None:
+    operator = Organisation.objects.get(is_operator=True)
+    shared = model._default_manager.create(organisation=operator, name="shared")
+    own = model._default_manager.create(organisation=exchange.soda.organisation, name="own")
+    for row in (shared, own):
+        if isinstance(row, ValueList):
+            row.versions.create(number=1, values=["a"], added_count=1, removed_count=0)
+    rows = model._default_manager.all()
+    assert set(visible(rows, exchange.soda.admin)) == {shared, own}
+    assert set(visible(rows, exchange.rival.admin)) == {shared}
+    assert set(owned(rows, exchange.soda.admin)) == {own}
+    assert may_see(exchange.rival.admin, shared)
+    assert not may_see(exchange.rival.admin, own)
+    with pytest.raises(PermissionDenied):
+        require_change(exchange.rival.admin, shared)
+    require_change(exchange.soda.people[Role.CAMPAIGN_MANAGER], own)
+
+
+def test_every_model_that_people_edit_has_its_row() -> None:
+    models = apps.get_app_config("market").get_models()
+    revised = {model._meta.model_name for model in models if issubclass(model, Revised)}
+    assert revised <= set(BELONGINGS)
+    assert {"apikey", "user", "eligiblevisits"} <= set(BELONGINGS)

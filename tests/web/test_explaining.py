@@ -133,16 +133,19 @@ def test_a_huge_expression_is_cut(booking: Booking) -> None:
 # What each reads of the steps on the way: the three edges from the Herald to Soda, then the
 # campaign's targeting. O is the verdict alone, C the conditions, P the page of the edge as well.
 SEEN = [
-    ("operators", "PPPP"),
-    ("herald", "POOO"),
-    ("soda", "OOPP"),
+    ("operators", False, "PPPP"),
+    ("herald", False, "POOO"),
+    ("soda", False, "OOPP"),
+    ("herald", True, "PCCO"),
+    ("soda", True, "CCPP"),
 ]
 
 
-@pytest.mark.parametrize(("who", "seen"), SEEN)
+@pytest.mark.parametrize(("who", "is_disclosed", "seen"), SEEN)
 def test_conditions_of_others_leave_their_verdict_behind_and_nothing_else(
-    exchange: Exchange, who: str, seen: str
+    exchange: Exchange, who: str, is_disclosed: bool, seen: str
 ) -> None:
+    Edge.objects.update(is_disclosed=is_disclosed)
     viewer = exchange.operators[Role.VIEWER] if who == "operators" else viewer_of(exchange, who)
     visit: dict[str, object] = {
         "device": {"type": "phone"},
