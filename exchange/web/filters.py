@@ -11,12 +11,15 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from exchange.market.models import Campaign, Party
+from exchange.market.models import Attribute, Campaign, Party
 from exchange.market.querysets import (
+    AttributeQuerySet,
+    AudienceQuerySet,
     BookingQuerySet,
     CampaignQuerySet,
     EdgeQuerySet,
     PartyQuerySet,
+    ValueListQuerySet,
 )
 from exchange.snapshots.models import SnapshotBuild
 
@@ -85,6 +88,12 @@ class CampaignFilter(ListFilter):
         label="Status", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
     )
     advertiser = party_field("Advertiser", Party.Kind.ADVERTISER, "Any advertiser")
+    label = forms.CharField(
+        label="Label",
+        required=False,
+        max_length=40,
+        widget=forms.TextInput(attrs={"placeholder": "Any label", "size": 12}),
+    )
 
     def apply(self, campaigns: CampaignQuerySet) -> CampaignQuerySet:
         chosen = self.chosen
@@ -93,6 +102,8 @@ class CampaignFilter(ListFilter):
             campaigns = campaigns.filter(status=status)
         if advertiser := chosen.get("advertiser"):
             campaigns = campaigns.filter(advertiser=advertiser)
+        if label := chosen.get("label"):
+            campaigns = campaigns.filter(labels__contains=[label])
         return campaigns
 
 
@@ -114,6 +125,33 @@ class BookingFilter(ListFilter):
         if (is_active := self.is_active_value()) is not None:
             bookings = bookings.filter(is_active=is_active)
         return bookings
+
+
+class AudienceFilter(ListFilter):
+    q = search_field("Name or description")
+
+    def apply(self, audiences: AudienceQuerySet) -> AudienceQuerySet:
+        return audiences.search(self.chosen.get("q", ""))
+
+
+class ValueListFilter(ListFilter):
+    q = search_field("Name or description")
+
+    def apply(self, value_lists: ValueListQuerySet) -> ValueListQuerySet:
+        return value_lists.search(self.chosen.get("q", ""))
+
+
+class AttributeFilter(ListFilter):
+    q = search_field("Name or description")
+    type = forms.ChoiceField(
+        label="Type", required=False, choices=[("", "Any type"), *Attribute.Type.choices]
+    )
+
+    def apply(self, attributes: AttributeQuerySet) -> AttributeQuerySet:
+        attributes = attributes.search(self.chosen.get("q", ""))
+        if type_ := self.chosen.get("type"):
+            attributes = attributes.filter(type=type_)
+        return attributes
 
 
 class BuildFilter(ListFilter):

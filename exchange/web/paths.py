@@ -14,7 +14,10 @@ from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
 from exchange.market.visibility import Sight, sight
 from exchange.routing import MAX_HOPS, Graph, Path
+from exchange.routing.alternatives import alternative_paths
 from exchange.routing.policies import BrokenPathError, pin_path
+
+PINS_OFFERED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +117,23 @@ def explain_no_path(booking: Booking) -> str:
         f"in at most {MAX_HOPS} hops, so this booking is never eligible. "
         "Ask a graph operator to connect the two."
     )
+
+
+def offer_pins(booking: Booking) -> list[tuple[str, str]]:
+    """Paths that the booking may be pinned to, as choices of a form; the pinned one is among them
+    also where others are cheaper."""
+    names = dict(Party.objects.values_list("id", "name"))
+    links = list(Edge.objects.active().as_links())
+    source, target = booking.publisher_id, booking.campaign.advertiser_id
+    paths = alternative_paths(links, source, target, limit=PINS_OFFERED)
+    pinned = choose_path(booking, Graph(links, names), {}) if booking.pinned_edges else None
+    if pinned and pinned not in paths:
+        paths.append(pinned)
+    return [
+        (
+            ",".join(map(str, path.edge_ids)),
+            f"{' → '.join(names[party_id] for party_id in path.party_ids)}"
+            f" · fees {as_percent(1 - path.net_share)} %",
+        )
+        for path in paths
+    ]

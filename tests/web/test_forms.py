@@ -20,6 +20,7 @@ def campaign_fields(soda: Party, **changes: Any) -> dict[str, Any]:
         "advertiser": soda.pk,
         "status": "live",
         "bid_cpm": "2.50",
+        "priority": "5",
         "starts_at": "2026-11-01T08:00",
         "ends_at": "",
         "expression": "geo.country = 'USA'",

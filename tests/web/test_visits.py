@@ -15,7 +15,7 @@ from exchange.market.seed import read_attributes
 from exchange.serving.visits import flatten
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
-from exchange.web.visits import EXAMPLE_VISIT, VisitProblemError, read_visit
+from exchange.web.visit_texts import EXAMPLE_VISIT, VisitProblemError, read_visit
 from tests.market.places import found
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.db.models import Model
 from django.template import RequestContext
 from django.urls import reverse
 from django.utils import timezone
@@ -16,11 +17,18 @@ from django.utils.safestring import SafeString
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator, may_edit, may_start
 from exchange.market.models import Party
-from exchange.market.visibility import Person, may_change, may_see
+from exchange.market.visibility import Person, may_change, may_see, owns
 
 register = template.Library()
 
 UNKNOWN = "\N{EN DASH}"
+
+SOURCES = {
+    "web": "on a page",
+    "api": "over the API",
+    "import": "by a program",
+    "sql": "in the database by hand",
+}
 
 BADGES = {
     "live": "good",
@@ -51,6 +59,9 @@ ITEMS = [
     Item("Bookings", "booking-list", "bookings", "bookings"),
     Item("Edges", "edge-list", "edges", "edges"),
     Item("Parties", "party-list", "parties", "parties"),
+    Item("Audiences", "audience-list", "audiences", "audiences"),
+    Item("Lists", "value-list-list", "lists", "lists"),
+    Item("Attributes", "attribute-list", "attributes", "attributes"),
     Item("Try a visit", "try-visit", "visit", "visits"),
     Item("Snapshots", "snapshot-list", "snapshots", "snapshots"),
     Item("Reports", "report-eligible-visits", "reports", "reports"),
@@ -76,6 +87,7 @@ register.filter("may_edit", may_edit)
 register.filter("may_start", may_start)
 register.filter("may_see", may_see)
 register.filter("may_change", may_change)
+register.filter("owns", owns)
 register.filter("is_operator", is_exchange_operator)
 
 
@@ -95,6 +107,12 @@ def party_link(context: RequestContext, party: Party) -> SafeString | str:
     return format_html('<a href="{}">{}</a>', reverse("party-detail", args=[party.pk]), party.name)
 
 
+@register.simple_tag
+def address(kind: str, page: str, row: Model) -> str:
+    """Of a page about one row: `{% address "edge" "history" edge %}`."""
+    return reverse(f"{kind}-{page}", args=[row.pk])
+
+
 @register.filter
 def badge(status: str, label: str = "") -> SafeString:
     text = label or status.capitalize()
@@ -104,6 +122,12 @@ def badge(status: str, label: str = "") -> SafeString:
 @register.filter
 def active_badge(is_active: bool) -> SafeString:
     return badge("active" if is_active else "off", "Active" if is_active else "Switched off")
+
+
+@register.filter
+def source_words(source: str) -> str:
+    """From where a change came."""
+    return SOURCES[source]
 
 
 @register.filter

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +16,13 @@ from exchange.web.filters import BookingFilter
 from exchange.web.forms import BookingForm, save_form
 from exchange.web.paging import Order
 from exchange.web.paths import find_paths
-from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
+from exchange.web.views.listing import (
+    find_visible,
+    open_for_edit,
+    person_of,
+    read_listing,
+    show_form,
+)
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
 
@@ -23,7 +31,7 @@ NEWEST_FIRST = Order(("id",), is_descending=True)
 def list_bookings(request: HttpRequest) -> HttpResponse:
     filters = BookingFilter(request.GET)
     person = person_of(request)
-    bookings = filters.apply(visible(Booking.objects.with_parties(), person))
+    bookings = filters.apply(visible(Booking.objects.kept().with_parties(), person))
     listing = read_listing(request, filters, bookings, NEWEST_FIRST)
     context = {"listing": listing, "paths": find_paths(listing.page.rows, person)}
     return render(request, "market/booking_list.html", context)
@@ -44,7 +52,7 @@ def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = BookingForm(
         request.POST or None, person=person, instance=booking, initial=request.GET.dict()
     )
-    if request.method == "POST" and save_form(form, lambda it: save_booking(booking=it, by=person)):
+    if request.method == "POST" and save_form(form, partial(save_booking, by=person)):
         messages.success(
             request,
             f"{booking.campaign.name} is booked with {booking.publisher.name}."
@@ -52,5 +60,4 @@ def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             else f"The booking with {booking.publisher.name} is switched off.",
         )
         return redirect("campaign-detail", booking.campaign_id)
-    context = {"form": form, "booking": booking, "is_new": pk is None}
-    return render(request, "market/booking_form.html", context, status=422 if form.errors else 200)
+    return show_form(request, "market/booking_form.html", form, booking=booking)

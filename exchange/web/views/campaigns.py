@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
-from exchange.market.services import save_campaign
+from exchange.market.services import FailingVisitsError, run_test_visits, save_campaign
 from exchange.market.visibility import explainable, owned, visible
 from exchange.web.filters import CampaignFilter
 from exchange.web.forms import CampaignForm, campaign_label, save_form
@@ -20,6 +25,7 @@ from exchange.web.views.listing import (
     open_for_edit,
     person_of,
     read_listing,
+    show_form,
 )
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
@@ -29,7 +35,8 @@ SUGGESTIONS = 12
 @require_safe
 def list_campaigns(request: HttpRequest) -> HttpResponse:
     filters = CampaignFilter(request.GET)
-    campaigns = visible(Campaign.objects.with_advertiser(), request.user).with_booking_count()
+    campaigns = visible(Campaign.objects.kept().with_advertiser(), request.user)
+    campaigns = campaigns.with_booking_count()
     listing = read_listing(request, filters, filters.apply(campaigns), NEWEST_FIRST)
     return render(request, "market/campaign_list.html", {"listing": listing})
 
@@ -38,11 +45,16 @@ def list_campaigns(request: HttpRequest) -> HttpResponse:
 def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
     person = person_of(request)
     campaign = find_visible(Campaign.objects.with_advertiser(), person, pk)
-    bookings = campaign.bookings.with_parties().order_by("publisher__name")
+    bookings = campaign.bookings.kept().with_parties().order_by("publisher__name")
     paths = find_paths(bookings, person)
     booked = {path.booking.publisher_id for path in paths}
     free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
-    context = {"campaign": campaign, "paths": paths, "publishers": free}
+    context = {
+        "campaign": campaign,
+        "paths": paths,
+        "publishers": free,
+        "outcomes": run_test_visits(campaign=campaign),
+    }
     return render(request, "market/campaign_detail.html", context)
 
 
@@ -53,18 +65,21 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = CampaignForm(
         request.POST or None, person=person, instance=campaign, initial=request.GET.dict()
     )
-    if request.method == "POST" and save_form(
-        form, lambda it: save_campaign(campaign=it, by=person)
-    ):
+    if request.method == "POST" and save_form(form, partial(save_confirmed, form, person)):
         messages.success(request, f"{campaign.name} is saved.")
         return redirect("campaign-detail", campaign.pk)
-    context = {
-        "form": form,
-        "campaign": campaign,
-        "is_new": pk is None,
-        "reference": load_reference(),
-    }
-    return render(request, "market/campaign_form.html", context, status=422 if form.errors else 200)
+    return show_form(
+        request,
+        "market/campaign_form.html",
+        form,
+        campaign=campaign,
+        reference=load_reference(),
+    )
+
+
+def save_confirmed(form: CampaignForm, person: User, **campaign: Any) -> None:
+    """What the person has confirmed are the failing test visits that the page has shown."""
+    save_campaign(by=person, confirmed=form.cleaned_data["confirmed"], **campaign)
 
 
 @require_POST
@@ -76,8 +91,16 @@ def set_status(request: HttpRequest, pk: int) -> HttpResponse:
     if status not in Campaign.Status.values:
         return HttpResponseBadRequest("There is no such status.")
     campaign.status = Campaign.Status(status)
-    save_campaign(campaign=campaign, by=person)
-    messages.success(request, f"{campaign.name} is now {campaign.get_status_display().lower()}.")
+    try:
+        save_campaign(campaign=campaign, by=person)
+    except FailingVisitsError as error:
+        failing = " ".join(error.messages)
+        messages.error(request, f"Not saved: {failing} Edit the campaign to save it all the same.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        said = campaign.get_status_display().lower()
+        messages.success(request, f"{campaign.name} is now {said}.")
     return redirect("campaign-detail", campaign.pk)
 
 
@@ -86,7 +109,7 @@ def suggest_campaigns(request: HttpRequest) -> HttpResponse:
     """Options for a campaign picker, as the person types: campaigns to book, or with `?explain=1`
     also those of others that are booked with the person's publishers."""
     offer = explainable if request.GET.get("explain") else owned
-    campaigns = offer(Campaign.objects.with_advertiser(), request.user)
+    campaigns = offer(Campaign.objects.kept().with_advertiser(), request.user)
     campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("name", "id")
     labels = [campaign_label(campaign) for campaign in campaigns[:SUGGESTIONS]]
     return render(request, "market/_campaign_options.html", {"labels": labels})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,6 +22,7 @@ from exchange.web.views.listing import (
     open_for_edit,
     person_of,
     read_listing,
+    show_form,
 )
 
 BY_NAMES = Order(("seller__name", "buyer__name"))
@@ -28,7 +31,7 @@ BY_NAMES = Order(("seller__name", "buyer__name"))
 @require_safe
 def list_edges(request: HttpRequest) -> HttpResponse:
     filters = EdgeFilter(request.GET)
-    edges = filters.apply(visible(Edge.objects.with_parties(), request.user))
+    edges = filters.apply(visible(Edge.objects.kept().with_parties(), request.user))
     listing = read_listing(request, filters, edges, BY_NAMES)
     return render(request, "market/edge_list.html", {"listing": listing})
 
@@ -45,8 +48,14 @@ def edit_edge(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     edge = open_for_edit(Edge.objects.with_parties(), person, pk, Edge())
     form = EdgeForm(request.POST or None, person=person, instance=edge, initial=request.GET.dict())
-    if request.method == "POST" and save_form(form, lambda it: save_edge(edge=it, by=person)):
-        messages.success(request, f"The edge {edge} is saved. The next snapshot will use it.")
+    if request.method == "POST" and save_form(form, partial(save_edge, by=person)):
+        messages.success(request, f"The edge {edge} is saved.")
         return redirect("edge-detail", edge.pk)
-    context = {"form": form, "edge": edge, "is_new": pk is None, "reference": load_reference()}
-    return render(request, "market/edge_form.html", context, status=422 if form.errors else 200)
+    return show_form(
+        request,
+        "market/edge_form.html",
+        form,
+        edge=edge,
+        reference=load_reference(),
+        use=impact_of_edge(edge) if pk else None,
+    )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 
 from exchange.accounts.models import User
 from exchange.market.models import Attribute
 from exchange.market.visibility import require_change, visible
 from exchange.web.filters import ListFilter
+from exchange.web.forms import PersonForm
 from exchange.web.paging import Order, Page, read_page
 
 Row = TypeVar("Row", bound=Model)
@@ -52,6 +53,14 @@ def read_listing(
     return Listing(read_page(rows, order, request.GET), filters, bool(filters.chosen))
 
 
+def show_form(
+    request: HttpRequest, template: str, form: PersonForm, **context: Any
+) -> HttpResponse:
+    """`is_new` and everything that the form complains about come with it."""
+    context |= {"form": form, "is_new": form.instance._state.adding}
+    return render(request, template, context, status=form.status)
+
+
 def load_reference() -> list[Attribute]:
     """The catalogue beside the expression editor."""
-    return list(Attribute.objects.order_by("name"))
+    return list(Attribute.objects.kept().order_by("name"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +16,13 @@ from exchange.market.visibility import visible
 from exchange.web.filters import PartyFilter
 from exchange.web.forms import PartyForm, save_form
 from exchange.web.paging import Order
-from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
+from exchange.web.views.listing import (
+    find_visible,
+    open_for_edit,
+    person_of,
+    read_listing,
+    show_form,
+)
 
 BY_NAME = Order(("name",))
 EDGES_SHOWN = 25
@@ -23,7 +31,7 @@ EDGES_SHOWN = 25
 @require_safe
 def list_parties(request: HttpRequest) -> HttpResponse:
     filters = PartyFilter(request.GET)
-    parties = visible(Party.objects.all(), request.user).annotate(
+    parties = visible(Party.objects.kept(), request.user).annotate(
         sale_count=count_of("Edge", "seller"), purchase_count=count_of("Edge", "buyer")
     )
     listing = read_listing(request, filters, filters.apply(parties), BY_NAME)
@@ -37,9 +45,9 @@ def show_party(request: HttpRequest, pk: int) -> HttpResponse:
         sale_count=count_of("Edge", "seller"), purchase_count=count_of("Edge", "buyer")
     )
     party = find_visible(parties, person_of(request), pk)
-    sales = party.sales.select_related("buyer").order_by("buyer__name")[:EDGES_SHOWN]
-    purchases = party.purchases.select_related("seller").order_by("seller__name")[:EDGES_SHOWN]
-    context = {"party": party, "sales": sales, "purchases": purchases}
+    sales = party.sales.kept().select_related("buyer").order_by("buyer__name")[:EDGES_SHOWN]
+    purchases = party.purchases.kept().select_related("seller").order_by("seller__name")
+    context = {"party": party, "sales": sales, "purchases": purchases[:EDGES_SHOWN]}
     return render(request, "market/party_detail.html", context)
 
 
@@ -48,8 +56,7 @@ def edit_party(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     party = open_for_edit(Party.objects.all(), person, pk, Party(organisation=person.organisation))
     form = PartyForm(request.POST or None, person=person, instance=party)
-    if request.method == "POST" and save_form(form, lambda it: save_party(party=it, by=person)):
+    if request.method == "POST" and save_form(form, partial(save_party, by=person)):
         messages.success(request, f"{party.name} is saved.")
         return redirect("party-detail", party.pk)
-    context = {"form": form, "party": party, "is_new": pk is None}
-    return render(request, "market/party_form.html", context, status=422 if form.errors else 200)
+    return show_form(request, "market/party_form.html", form, party=party)

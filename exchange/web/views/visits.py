@@ -20,9 +20,10 @@ from exchange.serving.answers import Options
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.web.explaining import Explanation, explain_campaign
+from exchange.web.forms import VisitForm
 from exchange.web.templatetags.treeline import describe_seconds
 from exchange.web.views.listing import person_of
-from exchange.web.visits import VisitForm, write_example
+from exchange.web.visit_texts import write_example
 
 SHOWN = 100
 WARNINGS = {

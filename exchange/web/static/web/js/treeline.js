@@ -30,6 +30,14 @@ function startGuard() {
   }
 }
 
+// What cannot be undone by a click is asked first.
+function startConfirms() {
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+}
+
 function say(...words) {
   const place = document.getElementById("messages");
   place.querySelector("[data-lost]")?.remove();
@@ -75,6 +83,7 @@ startMenu();
 startTokens();
 startDrafts(say);
 startGuard();
+startConfirms();
 startWordsForLostRequests();
 colourExpressions(document);
 startExpressionEditors(document);

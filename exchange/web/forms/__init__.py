@@ -1,0 +1,23 @@
+"""Forms check input and hold a row that a service then saves."""
+
+from exchange.web.forms.market import BookingForm, CampaignForm, EdgeForm, PartyForm
+from exchange.web.forms.picking import CampaignPicker, campaign_label
+from exchange.web.forms.reuse import AttributeForm, AudienceForm, TestVisitForm, ValueListForm
+from exchange.web.forms.saving import PersonForm, save_form
+from exchange.web.forms.visits import VisitForm
+
+__all__ = [
+    "AttributeForm",
+    "AudienceForm",
+    "BookingForm",
+    "CampaignForm",
+    "CampaignPicker",
+    "EdgeForm",
+    "PartyForm",
+    "PersonForm",
+    "TestVisitForm",
+    "ValueListForm",
+    "VisitForm",
+    "campaign_label",
+    "save_form",
+]

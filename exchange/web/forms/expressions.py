@@ -1,0 +1,51 @@
+"""A form with an expression, checked with the other fields: errors appear together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exchange.market.services import check_expression
+from exchange.web.forms.saving import PersonForm
+from targeting import ExpressionError
+
+
+class ExpressionForm(PersonForm):
+    """`problems` says what is wrong with the expression and where."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.problems: tuple[Any, ...] = ()
+        self.fields["expression"].strip = False  # type: ignore[attr-defined]
+        # Empty text is an error of the language, and the language says it better.
+        self.fields["expression"].required = False
+
+    def owner_id(self) -> int | None:
+        """The organisation whose audiences and lists the expression may use."""
+        raise NotImplementedError
+
+    def own_name(self) -> str | None:
+        """What the expression will be known by; for audiences, which must not use themselves."""
+        return None
+
+    def clean_expression(self) -> str:
+        text: str = self.cleaned_data["expression"].replace("\r\n", "\n")
+        return text
+
+    def clean(self) -> dict[str, Any] | None:
+        """After the fields, because the owner decides which audiences and lists there are."""
+        cleaned = super().clean()
+        try:
+            check_expression(
+                text=self.cleaned_data.get("expression", ""),
+                organisation_id=self.owner_id(),
+                name=self.own_name(),
+            )
+        except ExpressionError as error:
+            self.take_problems(error)
+        return cleaned
+
+    def take_problems(self, error: ExpressionError) -> None:
+        self.problems = tuple(error.errors)
+        count = len(self.problems)
+        said = "one problem" if count == 1 else f"{count} problems"
+        self.add_error("expression", f"The expression has {said}, marked below.")

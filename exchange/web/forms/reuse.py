@@ -1,0 +1,191 @@
+"""The forms of what others use by name: audiences, value lists, attributes; and of test visits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+
+from exchange.accounts.models import Organisation
+from exchange.accounts.permissions import is_exchange_operator
+from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.web.forms.expressions import ExpressionForm
+from exchange.web.forms.saving import PersonForm
+from exchange.web.visit_texts import VisitProblemError, read_visit
+
+MAX_UPLOAD_BYTES = 64 * 1024 * 1024
+BETWEEN_VALUES = re.compile(r"[\n,;\t]")
+
+
+def offer_organisations(form: PersonForm) -> None:
+    """Operators act for everyone; everybody else for their own organisation, unasked."""
+    if is_exchange_operator(form.person):
+        field = cast("forms.ModelChoiceField[Organisation]", form.fields["organisation"])
+        field.queryset = Organisation.objects.order_by("name")
+        field.empty_label = "Choose an organisation"
+        field.initial = form.person.organisation_id
+    else:
+        del form.fields["organisation"]
+
+
+class AudienceForm(ExpressionForm):
+    class Meta:
+        model = Audience
+        fields = ["name", "organisation", "description", "expression"]
+        labels = {"expression": "Who belongs to it: which visits"}
+        help_texts = {
+            "name": "Expressions use it as @name.",
+            "organisation": "An audience of the exchange itself can be used by everybody.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer_organisations(self)
+
+    def owner_id(self) -> int | None:
+        chosen: Organisation | None = self.cleaned_data.get("organisation")
+        return chosen.pk if chosen else self.instance.organisation_id
+
+    def own_name(self) -> str | None:
+        return self.cleaned_data.get("name")
+
+
+class ValueListForm(PersonForm):
+    """Values come as a file or as text; without either those that are there stay."""
+
+    text = forms.CharField(
+        label="Values",
+        required=False,
+        widget=forms.Textarea(
+            attrs={"rows": 8, "spellcheck": "false", "placeholder": "One a line, or with commas"}
+        ),
+        help_text="They replace the whole list. Leave empty to keep its values.",
+    )
+    upload = forms.FileField(
+        label="or a file",
+        required=False,
+        help_text="Plain text or CSV in UTF-8, one value a line, up to a million values.",
+    )
+
+    class Meta:
+        model = ValueList
+        fields = ["name", "type", "organisation", "description"]
+        help_texts = {
+            "name": "Expressions use it as $name.",
+            "organisation": "A list of the exchange itself can be used by everybody.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer_organisations(self)
+        if self.instance.pk:
+            self.fields["type"].disabled = True
+
+    def clean_upload(self) -> UploadedFile[bytes] | None:
+        upload: UploadedFile[bytes] | None = self.cleaned_data["upload"]
+        if upload and (upload.size or 0) > MAX_UPLOAD_BYTES:
+            raise ValidationError("The file is larger than 64 MB.")
+        return upload
+
+    def values(self) -> list[str] | None:
+        """None if the person gave none. Raises `ValidationError` for a file that is not text."""
+        upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
+        text: str = self.cleaned_data.get("text") or ""
+        if upload is None and not text.strip():
+            return None
+        return list(split_values(read_upload(upload) if upload else text))
+
+
+def read_upload(upload: UploadedFile[bytes]) -> str:
+    try:
+        return str(upload.read(), "utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"The file is not text in UTF-8 (byte {error.start:,})."
+        raise ValidationError({"upload": message}) from error
+
+
+def split_values(text: str) -> Iterator[str]:
+    """A value in double quotes may hold a comma; elsewhere it ends one."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if len(bare) > 1 and bare[0] == bare[-1] == '"' and '","' not in bare:
+            yield bare[1:-1].replace('""', '"')
+            continue
+        for part in BETWEEN_VALUES.split(bare):
+            value = part.strip().strip('"')
+            if value:
+                yield value
+
+
+class AttributeForm(PersonForm):
+    """Name and type are for ever: they are asked once."""
+
+    values = forms.CharField(
+        label="Closed domain",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="The only values it may have, one a line or with commas. Empty: any value.",
+    )
+
+    class Meta:
+        model = Attribute
+        fields = [
+            "name",
+            "type",
+            "description",
+            "values",
+            "is_required",
+            "is_personal",
+            "openrtb_path",
+        ]
+        labels = {
+            "is_required": "Required: a visit without it is eligible for nothing",
+            "is_personal": "Personal: about a person, masked in samples",
+            "openrtb_path": "OpenRTB path",
+        }
+        help_texts = {"is_required": "", "is_personal": ""}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["values"] = "\n".join(str(value) for value in self.instance.values)
+        if self.instance.pk:
+            self.fields["name"].disabled = self.fields["type"].disabled = True
+
+    def clean_values(self) -> list[str | int]:
+        given = list(dict.fromkeys(split_values(self.cleaned_data["values"])))
+        kind: str = self.cleaned_data.get("type") or self.instance.type
+        if not kind.startswith("integer"):
+            return list(given)
+        try:
+            return [int(value) for value in given]
+        except ValueError as error:
+            raise ValidationError("The values of a whole number are whole numbers.") from error
+
+
+class TestVisitForm(PersonForm):
+    __test__ = False  # no test case, whatever pytest thinks of the name
+
+    visit = forms.CharField(label="Visit (JSON)", widget=forms.Textarea(attrs={"rows": 12}))
+    expects_eligible = forms.TypedChoiceField(
+        label="The campaign must be",
+        choices=[("yes", "eligible"), ("no", "not eligible")],
+        coerce=lambda value: value == "yes",
+    )
+
+    class Meta:
+        model = TestVisit
+        fields = ["name", "expects_eligible", "visit"]
+        help_texts = {"name": "What it stands for, such as “Phone in Germany”."}
+
+    def clean_visit(self) -> dict[str, Any]:
+        try:
+            return read_visit(self.cleaned_data["visit"])
+        except VisitProblemError as error:
+            problem = error.problem
+            raise ValidationError(
+                f"Line {problem.line}, column {problem.column}: {problem.message}"
+            ) from error

@@ -1,0 +1,130 @@
+"""What all forms of the market share: their person, the version they began with, and the save.
+
+Whatever a service refuses becomes part of the form, which is shown again with everything that was
+typed: nothing is lost by an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+from django.http import QueryDict
+
+from exchange.accounts.models import User
+from exchange.market.models import Party
+from exchange.market.services import FailingVisitsError, Outcome, StaleSaveError
+from exchange.market.visibility import belonging_of
+from targeting import ExpressionError
+
+
+@dataclass(frozen=True, slots=True)
+class Rivalry:
+    """One field of a form that two people changed to different values."""
+
+    label: str
+    yours: str
+    theirs: str
+
+
+class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Knows who fills it in, and from which version of the row it was filled."""
+
+    expected_version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.person = person
+        self.stale: StaleSaveError | None = None
+        self.rivalries: list[Rivalry] = []
+        self.failing_visits: tuple[Outcome, ...] = ()
+        self.initial["expected_version"] = getattr(self.instance, "version", None)
+
+    @property
+    def shown(self) -> list[forms.BoundField]:
+        """The fields that a page lists one after the other."""
+        return [self[name] for name in self.fields if not self[name].is_hidden]
+
+    @property
+    def status(self) -> int:
+        """Of the page that shows it again."""
+        if self.stale:
+            return 409
+        return 422 if self.errors else 200
+
+    def take_stale_save(self, stale: StaleSaveError) -> None:
+        """Both versions are shown, and the next save starts from theirs: whoever saves then has
+        seen what it replaces."""
+        self.stale = stale
+        self.rivalries = compare_versions(self, stale.theirs)
+        data = cast("QueryDict", self.data).copy()
+        data[self.add_prefix("expected_version")] = str(stale.theirs.version)
+        self.data = data
+        self.add_error(None, stale)
+
+
+def compare_versions(form: PersonForm, theirs: Model) -> list[Rivalry]:
+    rivals = []
+    for name in form._meta.fields or ():
+        if name not in form.fields:
+            continue
+        yours, others = (show_value(row, str(name)) for row in (form.instance, theirs))
+        if yours != others:
+            rivals.append(Rivalry(str(form[name].label), yours, others))
+    return rivals
+
+
+def show_value(row: Model, name: str) -> str:
+    display = getattr(row, f"get_{name}_display", None)
+    value = display() if display else getattr(row, name)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    return "" if value is None else str(value)
+
+
+def offer_parties(form: forms.BaseForm, name: str, parties: QuerySet[Party]) -> None:
+    """Only those who can stand there, by name."""
+    field = cast("forms.ModelChoiceField[Party]", form.fields[name])
+    field.queryset = parties.order_by("name")
+    article = "an" if name[0] in "aeiou" else "a"
+    field.empty_label = f"Choose {article} {name}"
+
+
+def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
+    """Calls the service (its person bound already) with the form's row, under the name of its kind.
+    What it complains about becomes an error of the form."""
+    if not form.is_valid():
+        return False
+    row = {str(belonging_of(form.instance).kind): form.instance}
+    try:
+        save(**row, expected_version=form.cleaned_data["expected_version"])
+    except ExpressionError as error:
+        take_problems: Callable[[ExpressionError], None] | None = getattr(
+            form, "take_problems", None
+        )
+        if take_problems is None:
+            raise
+        take_problems(error)
+    except StaleSaveError as error:
+        form.take_stale_save(error)
+    except FailingVisitsError as error:
+        form.failing_visits = error.outcomes
+        form.add_error(None, "Saved test visits would fail. Look at them below.")
+    except ValidationError as error:
+        take_complaints(form, error)
+    return not form.errors
+
+
+def take_complaints(form: PersonForm, error: ValidationError) -> None:
+    """A complaint about a field that the form does not show is one about the form."""
+    if not hasattr(error, "error_dict"):
+        form.add_error(None, error)
+        return
+    for name, complaints in error.error_dict.items():
+        form.add_error(name if name in form.fields else None, complaints)

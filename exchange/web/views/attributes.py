@@ -1,0 +1,58 @@
+"""The attribute catalogue: what a visit may carry and expressions may ask. One for all."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from exchange.market.impact import impact_of_attribute
+from exchange.market.models import Attribute
+from exchange.market.services import save_attribute
+from exchange.web.filters import AttributeFilter
+from exchange.web.forms import AttributeForm, save_form
+from exchange.web.paging import Order
+from exchange.web.views.listing import (
+    find_visible,
+    open_for_edit,
+    person_of,
+    read_listing,
+    show_form,
+)
+
+BY_NAME = Order(("name",))
+
+
+@require_safe
+def list_attributes(request: HttpRequest) -> HttpResponse:
+    filters = AttributeFilter(request.GET)
+    attributes = filters.apply(Attribute.objects.kept())
+    listing = read_listing(request, filters, attributes, BY_NAME)
+    return render(request, "market/attribute_list.html", {"listing": listing})
+
+
+@require_safe
+def show_attribute(request: HttpRequest, pk: int) -> HttpResponse:
+    attribute = find_visible(Attribute.objects.all(), person_of(request), pk)
+    context = {"attribute": attribute, "impact": impact_of_attribute(attribute)}
+    return render(request, "market/attribute_detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_attribute(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    person = person_of(request)
+    attribute = open_for_edit(Attribute.objects.all(), person, pk, Attribute())
+    form = AttributeForm(request.POST or None, person=person, instance=attribute)
+    if request.method == "POST" and save_form(form, partial(save_attribute, by=person)):
+        messages.success(request, f"{attribute.name} is saved.")
+        return redirect("attribute-detail", attribute.pk)
+    return show_form(
+        request,
+        "market/attribute_form.html",
+        form,
+        attribute=attribute,
+        impact=impact_of_attribute(attribute) if pk else None,
+    )

@@ -1,0 +1,90 @@
+"""The past of one thing: who changed what, when and from where, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from exchange.market.catalog import load_catalog
+from exchange.market.history import Revision, difference, revert, revisions_of
+from exchange.market.models import Revised
+from exchange.market.visibility import sight
+from exchange.web.kinds import KINDS
+from exchange.web.views.listing import find_visible, open_for_edit, person_of
+from targeting import ExpressionError
+
+PAGE_SIZE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A revision and what it changed; the first one has nothing before it."""
+
+    revision: Revision
+    changes: list[str]
+    is_first: bool
+
+
+@require_safe
+def show_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    kind, person = KINDS[slug], person_of(request)
+    row = find_visible(kind.rows(), person, pk)
+    seen = sight(person, row)
+    steps = read_steps(row, read_before(request))
+    shown = [
+        Step(step.revision, seen.redact_lines(step.changes), step.is_first)
+        for step in steps[:PAGE_SIZE]
+    ]
+    context = {
+        "kind": kind,
+        "row": row,
+        "row_url": kind.address_of(row),
+        "steps": shown,
+        "seen": seen,
+        "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
+    }
+    return render(request, "market/history.html", context)
+
+
+def read_before(request: HttpRequest) -> int | None:
+    text = request.GET.get("before", "")
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise Http404("This page of the history does not exist.")
+    return int(text)
+
+
+def read_steps(row: Revised, before: int | None) -> list[Step]:
+    """Newest first; one more than a page, to compare the last one with and to know of more."""
+    revisions = revisions_of(row, limit=PAGE_SIZE + 2, before=before)
+    catalog = load_catalog()
+    steps = [
+        Step(after, difference(earlier, after, catalog=catalog), is_first=False)
+        for after, earlier in pairwise(revisions)
+    ]
+    if revisions and revisions[-1].number == 1:
+        steps.append(Step(revisions[-1], [], is_first=True))
+    return steps
+
+
+@require_POST
+def revert_to(request: HttpRequest, slug: str, pk: int, number: int) -> HttpResponse:
+    kind, person = KINDS[slug], person_of(request)
+    row = open_for_edit(kind.rows(), person, pk, kind.model())
+    try:
+        revert(obj=row, to=number, by=person)
+    except ExpressionError as error:
+        problem = error.errors[0].message
+        messages.error(request, f"Version {number} can no longer be used: {problem}.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, f"{row} is back as it was in version {number}.")
+    return redirect(f"{slug}-history", pk)

@@ -1,0 +1,26 @@
+"""Retiring: the end of what people keep. Nothing is deleted, and no number is given again."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from exchange.web.kinds import KINDS
+from exchange.web.views.listing import open_for_edit, person_of
+
+
+@require_POST
+def retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Refused, with what stands in the way, while something uses it."""
+    kind, person = KINDS[slug], person_of(request)
+    row = open_for_edit(kind.rows(), person, pk, kind.model())
+    try:
+        kind.retire(by=person, **{kind.editable: row})
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, f"{row} is retired.")
+    return redirect(kind.address_of(row))
