@@ -1,11 +1,12 @@
 """The dynamic index: entries by id and named definitions over one store of shared nodes."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NormalForm, Tree
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.draft cimport Entry
+from matcher_ext.route_section cimport RouteSpec
 from matcher_ext.snapshot cimport Snapshot
 from matcher_ext.store cimport NodeStore
 
@@ -24,9 +25,15 @@ cdef class ATree:
     cdef set redefined                              # names
     cdef object view                                # what to match on, or None
     cdef Py_ssize_t patch_from
+    cdef RouteSpec spec                             # the exchange graph, if `nodes` is set
+    cdef dict nodes                                 # party -> node of the graph, or None
+    cdef dict reaches                               # name -> (party, hops)
+    cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
 
     cdef int _normalise(self, list texts) except -1
     cdef int _check_names(self) except -1
+    cdef int _check_reaches(self, bint within_definition) except -1
+    cdef uint32_t _add_false(self, str name)
     cdef int _change(self) except -1
     cdef Snapshot _freeze(self)
     cdef Snapshot _build(self, vector[Entry]* entries)

@@ -9,7 +9,14 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
+from matcher_ext.arena cimport (
+    NORMAL_PREDICATE,
+    NORMAL_REFERENCE,
+    NOTHING,
+    NormalNode,
+    Span,
+    clear_form,
+)
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.normal cimport normalise_texts
 from matcher_ext.plan cimport NODES, section_count
@@ -17,6 +24,8 @@ from matcher_ext.rates cimport count_truths, group_predicates
 from matcher_ext.draft cimport Entry
 from matcher_ext.graph cimport copy_node, find_plan_definition, names_below
 from matcher_ext.layout cimport build_plan
+from matcher_ext.route_section cimport RouteSpec, add_reach, set_labels
+from matcher_ext.routes cimport MOST_HOPS, make_tables
 from matcher_ext.snapshot cimport Overlay, Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
@@ -63,6 +72,8 @@ cdef class ATree:
         self.added = set()
         self.dead = set()
         self.redefined = set()
+        self.nodes = None
+        self.reaches = {}
         open_store(&self.store)
 
     def __len__(self):
@@ -94,6 +105,7 @@ cdef class ATree:
                     if self._has_refused():
                         raise RefusedExpressionsError(self._describe(ids, texts))
                     self._check_names()
+                    self._check_reaches(False)
                     self._add_chunk(ids[start:start + CHUNK])
                     done = min(start + CHUNK, numbers.size())
             except BaseException:
@@ -121,11 +133,14 @@ cdef class ATree:
         cdef bytes encoded = name.encode()
         cdef uint32_t root, definition
         with self.lock:
+            if name in self.reaches:
+                raise ValueError(f"@{name} is answered by the graph and has no other meaning")
             text = text_of(expression)
             self._normalise([text])
             if self._has_refused():
                 check_text(self.catalog, text, composed=True)
             self._check_names()
+            self._check_reaches(True)
             begin_form(&self.store, &self.form)
             root = intern(&self.store, &self.form, self.form.roots[0])
             definition = find_definition(&self.store, encoded, len(encoded))
@@ -138,6 +153,103 @@ cdef class ATree:
                 replace_definition(&self.store, definition, root)
                 self.redefined.add(name)
             self._change()
+
+    def set_routes(self, names, links, labels, sources, *, attribute="publisher.id"):
+        """Gives the index the exchange graph, or a new one.
+
+        `names` by party, in whose order ties go; `links` are (edge id, seller, buyer, what the fee
+        leaves of 10,000), each with a definition `edge.<id>`; `labels` by party are what answers
+        call it, and for `sources`, the publishers, what a visit carries as `attribute`.
+        """
+        cdef RouteSpec spec
+        cdef uint32_t definition
+        cdef bytes encoded
+        parties = sorted(names, key=lambda party: (names[party], party))
+        nodes = {party: node for node, party in enumerate(parties)}
+        links = sorted(links)
+        with self.lock:
+            make_tables(&spec.tables, parties, links)
+            for link in links:
+                encoded = f"edge.{link[0]}".encode()
+                definition = find_definition(&self.store, encoded, len(encoded))
+                if definition == NOTHING:
+                    raise UnknownDefinitionError(f"@edge.{link[0]} has no definition")
+                spec.edge_definitions.push_back(definition)
+            set_labels(
+                &spec,
+                self._text_attribute(attribute),
+                [labels[party].encode() for party in parties],
+                [nodes[party] for party in sources],
+            )
+            for name, (party, hops) in self.reaches.items():
+                encoded = name.encode()
+                definition = find_definition(&self.store, encoded, len(encoded))
+                add_reach(&spec, definition, party, nodes[party], hops)
+            self.spec = spec
+            self.nodes = nodes
+            self.base = None        # what is frozen knows another graph
+            self._change()
+
+    def define_reach(self, party, hops):
+        """The name of a definition that is true if the visit's publisher reaches the party within
+        some hops over edges that the visit satisfies. It cannot be negated, nor used in another."""
+        name = f"reach.{party}.{hops}"
+        with self.lock:
+            if self.nodes is None:
+                raise ValueError("there is no graph to reach anybody in: set_routes comes first")
+            if not 1 <= hops <= MOST_HOPS:
+                raise ValueError(f"hops must be from 1 to {MOST_HOPS}, not {hops}")
+            if party not in self.nodes:
+                raise ValueError(f"party {party} is not in the graph")
+            if name not in self.reaches:
+                add_reach(&self.spec, self._add_false(name), party, self.nodes[party], hops)
+                self.reaches[name] = party, hops
+                self.base = None
+                self._change()
+        return name
+
+    cdef uint32_t _add_false(self, str name):
+        """Whoever does not know of reaches takes it for a definition that is never true."""
+        cdef bytes encoded = name.encode()
+        cdef uint32_t definition
+        if find_definition(&self.store, encoded, len(encoded)) != NOTHING:
+            raise ValueError(f"@{name} has a definition already")
+        self._normalise(["false"])
+        begin_form(&self.store, &self.form)
+        definition = add_definition(
+            &self.store, encoded, len(encoded),
+            intern(&self.store, &self.form, self.form.roots[0]),
+        )
+        if self.is_reach.size() <= definition:
+            self.is_reach.resize(definition + 1, 0)
+        self.is_reach[definition] = 1
+        return definition
+
+    cdef int _check_reaches(self, bint within_definition) except -1:
+        cdef const NormalNode* node
+        cdef uint32_t definition
+        cdef size_t i
+        cdef Span name
+        if self.reaches is None or not self.reaches or self.form.names.empty():
+            return 0
+        for i in range(self.form.nodes.size()):
+            node = &self.form.nodes[i]
+            if node.kind != NORMAL_REFERENCE or not (node.negated or within_definition):
+                continue
+            name = self.form.names[node.first]
+            definition = find_definition(
+                &self.store, self.form.bytes.data() + name.offset, name.length
+            )
+            if definition < self.is_reach.size() and self.is_reach[definition]:
+                said = "be used in a definition" if within_definition else "be negated"
+                raise ValueError(f"what the graph answers cannot {said}")
+        return 0
+
+    def _text_attribute(self, name):
+        number = self.catalog.numbers.get(name)
+        if number is None or self.catalog.types[number] != "string":
+            raise ValueError(f"{name} is no attribute that holds a text")
+        return number
 
     def match(self, visit):
         """The ids whose expressions are true of the visit, ascending."""
@@ -379,8 +491,11 @@ cdef class ATree:
         cdef const char* catalog = rows
         cdef size_t length = len(rows)
         cdef vector[char] buffer
+        cdef const RouteSpec* spec = &self.spec if self.nodes is not None else NULL
         with nogil:
-            build_plan(&self.store, &self.catalog.table, entries, catalog, length, &buffer)
+            build_plan(
+                &self.store, &self.catalog.table, entries, spec, catalog, length, &buffer
+            )
         return freeze_buffer(self.catalog, &buffer)
 
 

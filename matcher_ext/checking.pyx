@@ -6,6 +6,7 @@ from matcher_ext.arena cimport *
 from matcher_ext.candidates cimport check_clues
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.plan cimport *
+from matcher_ext.route_section cimport check_routes
 
 
 cdef inline bint is_within(uint64_t first, uint64_t count, uint64_t size) noexcept nogil:
@@ -470,4 +471,8 @@ cdef const char* check_plan(const Plan* plan, const CatalogTable* table) noexcep
         wrong = check_streams(plan)
     if wrong == NULL:
         wrong = check_pairs(plan)
+    if wrong == NULL:
+        wrong = check_routes(
+            &plan.routes, table, plan.totals.leaves, <uint32_t>section_count(plan, SLOTS)
+        )
     return wrong

@@ -75,7 +75,8 @@ cdef void count_rows(
     Counter* counter,
     int64_t* counts,
 ) noexcept nogil:
-    cdef bint sliced = is_sliced(counter)
+    # A walk is one visit's: what asks for reaches is counted visit by visit.
+    cdef bint sliced = is_sliced(counter) and plan.routes.reach_count == 0
     cdef bint is_full = counter.slices.rows == ROWS
     cdef int64_t started = nanoseconds()
     if sliced:

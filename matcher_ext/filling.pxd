@@ -9,11 +9,16 @@ from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.plan cimport AttributeIndex, Plan
+from matcher_ext.routes cimport Walk
 from matcher_ext.visit cimport Visit
 
 cdef struct Run:                # of true pushed leaves
     uint32_t first
     uint32_t end
+
+cdef struct Reached:
+    uint32_t reach
+    uint32_t way                # of the walk, or NOTHING
 
 cdef cppclass Scratch:
     Visit visit
@@ -30,6 +35,8 @@ cdef cppclass Scratch:
     vector[Run] runs
     vector[uint32_t] nodes      # true inner nodes of a level
     vector[uint32_t] matched    # entries
+    Walk walk
+    vector[Reached] reached     # what was asked of it
 
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word

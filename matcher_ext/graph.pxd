@@ -2,7 +2,7 @@
 
 Matching never comes here. Evaluation is three-valued, for replaced definitions and for reasons.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NormalForm, Truth
@@ -14,6 +14,7 @@ cdef cppclass GraphScratch:
     """Truths by node with the number of the visit: the paper's lazy clearing by signature."""
     vector[uint32_t] truths         # signature * 4 + Truth
     uint32_t signature
+    vector[uint8_t] reached         # by reach; the walk is the matcher's to take, not the graph's
 
 cdef void begin_graph_visit(const Plan* plan, GraphScratch* scratch) noexcept nogil
 cdef Truth evaluate_node(
@@ -23,6 +24,15 @@ cdef Truth evaluate_node(
     GraphScratch* scratch,
     uint32_t node,
 ) noexcept nogil
+cdef inline bint is_reach(const Plan* plan, uint32_t definition) noexcept nogil:
+    """Whether the exchange graph answers for a definition."""
+    return reach_of(plan, definition) < plan.routes.reach_count
+
+
+cdef inline uint32_t reach_of(const Plan* plan, uint32_t definition) noexcept nogil:
+    return plan.definition_slots[2 * <size_t>definition] - plan.routes.first_reach
+
+
 cdef uint32_t find_plan_definition(const Plan* plan, bytes name)
 # Appends a node and all below it to a form; returns it there.
 cdef uint32_t copy_node(

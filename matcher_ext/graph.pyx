@@ -95,6 +95,10 @@ cdef Truth evaluate_node(
         truth = test_predicate(
             plan.predicates, &plan.predicates.predicates[node.first], table, visit
         )
+    elif node.kind == NORMAL_REFERENCE and is_reach(plan, node.first):
+        truth = TRUE if scratch.reached.size() and scratch.reached[
+            reach_of(plan, node.first)
+        ] else FALSE
     elif node.kind == NORMAL_REFERENCE:
         truth = evaluate_node(plan, table, visit, scratch, plan.definitions[node.first].root)
         if node.negated and truth != UNDEFINED:
@@ -245,14 +249,14 @@ cdef int find_reasons(
             find_reasons(
                 plan, catalog, visit, scratch, plan.edges[node.first + i], within, found
             )
-    elif node.kind == NORMAL_REFERENCE and not node.negated:
+    elif node.kind == NORMAL_REFERENCE and not node.negated and not is_reach(plan, node.first):
         find_reasons(
             plan, catalog, visit, scratch, plan.definitions[node.first].root,
             name_of(plan, node.first), found,
         )
     else:
         if node.kind == NORMAL_REFERENCE:
-            text = "not @" + name_of(plan, node.first)
+            text = ("not @" if node.negated else "@") + name_of(plan, node.first)
         elif node.kind == NORMAL_PREDICATE:
             text = word_leaf(plan, catalog, node.first)
         else:

@@ -7,6 +7,7 @@ from matcher_ext.draft cimport Draft, Entry
 from matcher_ext.leaves cimport LeafIndex
 from matcher_ext.plan cimport LeafStream, Pair, PairRecord
 from matcher_ext.programs cimport Programs
+from matcher_ext.route_section cimport RouteSpec
 from matcher_ext.store cimport NodeStore
 
 cdef cppclass Layout:
@@ -33,12 +34,14 @@ cdef cppclass Layout:
     vector[Pair] pairs
     vector[PairRecord] pair_records
     vector[int64_t] ids
+    vector[char] routes
 
-# Freezes the live part of a store. Sorts the entries.
+# Freezes the live part of a store, with a graph or NULL. Sorts the entries.
 cdef void build_plan(
     const NodeStore* store,
     const CatalogTable* table,
     vector[Entry]* entries,
+    const RouteSpec* spec,
     const char* catalog,
     size_t catalog_length,
     vector[char]* buffer,

@@ -18,7 +18,14 @@ from matcher_ext.arena cimport (
 from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PAIR, PairChoice, fill_draft
 from matcher_ext.leaves cimport find_draft_point, index_leaves
 from matcher_ext.plan cimport *
-from matcher_ext.programs cimport begin_slots, number_slots, write_program, write_slot
+from matcher_ext.programs cimport (
+    begin_slots,
+    number_definition,
+    number_slots,
+    write_program,
+    write_slot,
+)
+from matcher_ext.route_section cimport write_routes
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 
@@ -204,13 +211,32 @@ cdef void pull_children(
         pulled.push_back(number)
 
 
-cdef void make_slots(Layout* layout) noexcept nogil:
+cdef void number_routes(Layout* layout, const RouteSpec* spec) noexcept nogil:
+    """Edges first, then all reaches in one piece; what else there is comes behind them."""
+    cdef const vector[uint32_t]* slots = &layout.programs.definition_slots
+    cdef vector[uint32_t] atoms
+    cdef uint32_t definition, first_reach
+    cdef size_t i
+    for i in range(spec.edge_definitions.size()):
+        definition = layout.draft.definition_numbers[spec.edge_definitions[i]]
+        number_definition(&layout.draft, &layout.programs, definition)
+        atoms.push_back(layout.leaves.totals.leaves + slots[0][2 * definition])
+    first_reach = <uint32_t>layout.programs.slot_nodes.size()
+    for i in range(spec.reach_definitions.size()):
+        definition = layout.draft.definition_numbers[spec.reach_definitions[i]]
+        number_definition(&layout.draft, &layout.programs, definition)
+    write_routes(spec, &atoms, first_reach, &layout.routes)
+
+
+cdef void make_slots(Layout* layout, const RouteSpec* spec) noexcept nogil:
     """Numbers those that records need, then writes them; the first records are theirs."""
     cdef Draft* draft = &layout.draft
     cdef vector[uint32_t] pulled
     cdef uint32_t number, slot
     cdef size_t i
     begin_slots(draft, &layout.programs)
+    if spec != NULL:
+        number_routes(layout, spec)
     for number in range(<uint32_t>draft.nodes.size()):
         if draft.pushed[number] and is_inner(draft, number):
             pull_children(draft, number, draft.access[number], NOTHING, &pulled)
@@ -517,6 +543,7 @@ cdef void put_index(Layout* layout, vector[char]* buffer, Header* header) noexce
         buffer, header, CANDIDATES,
         leaves.candidates.leaves.data(), leaves.candidates.leaves.size(),
     )
+    put_section(buffer, header, ROUTES, layout.routes.data(), layout.routes.size())
     put_section(buffer, header, TOTALS, &leaves.totals, 1)
 
 
@@ -524,6 +551,7 @@ cdef void build_plan(
     const NodeStore* store,
     const CatalogTable* table,
     vector[Entry]* entries,
+    const RouteSpec* spec,
     const char* catalog,
     size_t catalog_length,
     vector[char]* buffer,
@@ -536,7 +564,7 @@ cdef void build_plan(
     layout.leaves.totals.partition = layout.draft.partition
     number_bits(&layout)
     link_nodes(&layout)
-    make_slots(&layout)
+    make_slots(&layout, spec)
     put_leaf_streams(&layout)
     put_streams(&layout)
     put_pairs(&layout)

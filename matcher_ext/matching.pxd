@@ -8,6 +8,8 @@
   6. terminals: ORs that are nothing but roots;
   7. clear what was filled.
 
+The walk over the exchange graph stays in the scratch until the next visit, for its paths.
+
 A Scratch is the memory of one call at a time; several threads match on one plan, each with its
 own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit.
 """
@@ -32,4 +34,6 @@ cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nog
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
+# Answers all reaches of scratch.visit: what is reached is left in scratch.reached.
+cdef void walk_visit(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil

@@ -3,10 +3,12 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NOTHING, TRUE
-from matcher_ext.filling cimport Run, fill_attribute, fill_missing, get_bit, set_bit
+from matcher_ext.arena cimport NOTHING, TRUE, text_length, text_offset
+from matcher_ext.filling cimport Reached, Run, fill_attribute, fill_missing, get_bit, set_bit
 from matcher_ext.plan cimport *
-from matcher_ext.visit cimport is_eligible, test_predicate
+from matcher_ext.route_section cimport Reach, find_source
+from matcher_ext.routes cimport end_walk, find_last_hop, open_walk, walk_from
+from matcher_ext.visit cimport Value, is_eligible, test_predicate
 
 cdef extern from * nogil:
     """
@@ -28,6 +30,7 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
         totals.leaves - totals.filled + section_count(plan, SLOTS), <uint8_t>UNASKED
     )
     scratch.turns.assign(totals.turns // 64 + 1, 0)
+    open_walk(&plan.routes.routes, &scratch.walk)
 
 
 # Programs.
@@ -40,7 +43,11 @@ cdef bint ask(
     cdef bint truth
     if scratch.memos[memo] != UNASKED:
         return scratch.memos[memo] == IS_TRUE
-    if atom < plan.totals.leaves:
+    if atom - plan.totals.leaves - plan.routes.first_reach < plan.routes.reach_count:
+        truth = ask_reach(
+            plan, table, scratch, atom - plan.totals.leaves - plan.routes.first_reach
+        )
+    elif atom < plan.totals.leaves:
         truth = TRUE == test_predicate(
             plan.predicates, &plan.predicates.predicates[atom], table, &scratch.visit
         )
@@ -51,6 +58,50 @@ cdef bint ask(
     scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
     scratch.asked.push_back(memo)
     return truth
+
+
+cdef struct Asker:
+    const Plan* plan
+    const CatalogTable* table
+    Scratch* scratch
+
+
+cdef bint ask_edge(void* asker, uint32_t atom) noexcept nogil:
+    cdef Asker* asking = <Asker*>asker
+    return ask(asking.plan, asking.table, asking.scratch, atom)
+
+
+cdef uint32_t find_publisher(const Plan* plan, const Scratch* scratch) noexcept nogil:
+    cdef const Value* value = &scratch.visit.values[plan.routes.attribute]
+    if not value.known:
+        return NOTHING
+    return find_source(
+        &plan.routes, scratch.visit.bytes.data() + text_offset(value.word), text_length(value.word)
+    )
+
+
+cdef bint ask_reach(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
+) noexcept nogil:
+    """The first one asked for a visit sets out on the walk; the others find it done."""
+    cdef const Reach* reach = &plan.routes.reaches[number]
+    cdef Asker asker
+    cdef Reached found
+    cdef uint32_t source
+    asker.plan = plan
+    asker.table = table
+    asker.scratch = scratch
+    if scratch.walk.ways.empty():
+        source = find_publisher(plan, scratch)
+        if source == NOTHING:
+            return False
+        walk_from(&plan.routes.routes, &scratch.walk, source, ask_edge, &asker)
+    found.reach = number
+    found.way = find_last_hop(
+        &plan.routes.routes, &scratch.walk, reach.node, reach.hops, ask_edge, &asker
+    )
+    scratch.reached.push_back(found)
+    return found.way != NOTHING
 
 
 cdef bint run_wide(
@@ -342,19 +393,32 @@ cdef void find_all_runs(const Plan* plan, Scratch* scratch) noexcept nogil:
         find_runs(scratch, plan.totals.missing[<int>PUSHED], plan.totals.missing_end[<int>PUSHED])
 
 
-cdef void match_visit(
+cdef void begin_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
     cdef size_t i
-    scratch.matched.clear()
-    if not is_eligible(table, &scratch.visit):
-        forget_asked(scratch)
-        return
     scratch.points.clear()
     scratch.partition = NOTHING
     for i in range(scratch.visit.carried.size()):
         fill_attribute(plan, table, scratch, scratch.visit.carried[i])
     fill_missing(plan, scratch)
+
+
+cdef void forget_walk(Scratch* scratch) noexcept nogil:
+    scratch.reached.clear()
+    end_walk(&scratch.walk)
+
+
+cdef void match_visit(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef size_t i
+    scratch.matched.clear()
+    forget_walk(scratch)
+    if not is_eligible(table, &scratch.visit):
+        forget_asked(scratch)
+        return
+    begin_visit(plan, table, scratch)
     for i in range(section_count(plan, ALWAYS)):
         run_record(plan, table, scratch, plan.records + plan.always[i])
     run_pairs(plan, table, scratch)
@@ -362,6 +426,17 @@ cdef void match_visit(
     run_leaf_streams(plan, table, scratch)
     run_levels(plan, table, scratch)
     emit_terminals(plan, scratch)
+    clear_scratch(plan, scratch)
+
+
+cdef void walk_visit(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef uint32_t i
+    forget_walk(scratch)
+    begin_visit(plan, table, scratch)
+    for i in range(plan.routes.reach_count):
+        ask(plan, table, scratch, plan.totals.leaves + plan.routes.first_reach + i)
     clear_scratch(plan, scratch)
 
 

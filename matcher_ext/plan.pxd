@@ -40,6 +40,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport Predicate, PredicateView, Span
+from matcher_ext.route_section cimport RoutePlan
 
 cdef enum Section:
     CATALOG             # JSON of the catalogue's rows
@@ -72,6 +73,7 @@ cdef enum Section:
     CLUE_INDEXES        # ClueIndex, by attribute number
     CLUE_ROWS           # open addressing, one table per attribute
     CANDIDATES          # leaves by clue
+    ROUTES              # bytes: see route_section.pxd
     TOTALS              # one Totals
     SECTIONS            # how many there are
 
@@ -243,6 +245,7 @@ cdef struct Plan:
     const ClueIndex* clue_indexes
     const ClueRow* clue_rows
     const uint32_t* candidates
+    RoutePlan routes
 
 cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil
 cdef uint64_t element_size(int section) noexcept nogil

@@ -4,6 +4,7 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING, Predicate, hash_bytes, mix
+from matcher_ext.route_section cimport read_routes
 
 cdef extern from * nogil:
     """
@@ -25,7 +26,7 @@ cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil:
 
 
 cdef uint64_t element_size(int section) noexcept nogil:
-    if section == CATALOG or section == BYTES or section == NAMES:
+    if section == CATALOG or section == BYTES or section == NAMES or section == ROUTES:
         return 1
     if section == WORDS or section == IDS or section == KEYS:
         return sizeof(int64_t)
@@ -109,7 +110,9 @@ cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noex
         return b"it has no totals"
     plan.header = header
     find_sections(buffer, plan)
-    return NULL
+    return read_routes(
+        buffer + header.offsets[<int>ROUTES], header.counts[<int>ROUTES], &plan.routes
+    )
 
 
 cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:

@@ -35,5 +35,9 @@ cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
 ) noexcept nogil
 cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil
+# The same for a definition that no node needs to refer to.
+cdef void number_definition(
+    const Draft* draft, Programs* programs, uint32_t definition
+) noexcept nogil
 # Gives numbers to the slots that a node's program asks, innermost first.
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil

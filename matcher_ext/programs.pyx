@@ -68,6 +68,22 @@ cdef void number_slots(const Draft* draft, Programs* programs, uint32_t number) 
         programs.slot_nodes.push_back(behind)
 
 
+cdef void number_definition(
+    const Draft* draft, Programs* programs, uint32_t definition
+) noexcept nogil:
+    cdef uint32_t root = draft.definitions[definition].root
+    cdef uint32_t i
+    if programs.definition_slots[2 * definition] != NOTHING:
+        return
+    if draft.nodes[root].kind == NORMAL_AND or draft.nodes[root].kind == NORMAL_OR:
+        for i in range(draft.nodes[root].count):
+            number_slots(draft, programs, draft.edges[draft.nodes[root].first + i])
+    elif draft.nodes[root].kind == NORMAL_REFERENCE:
+        number_slots(draft, programs, root)
+    programs.definition_slots[2 * definition] = <uint32_t>programs.slot_nodes.size()
+    programs.slot_nodes.push_back(root)
+
+
 cdef void add_test(
     const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
 ) noexcept nogil:

@@ -35,6 +35,8 @@ cdef struct RouteNode:
     int64_t party
     uint32_t sales              # the first; up to the next node's
     uint32_t purchases          # the same
+    uint32_t label              # bytes: what answers call the party ..
+    uint32_t label_length       # .. and visits, if it is a publisher
 
 cdef struct RouteHop:           # of a sale: to the buyer; of a purchase: from the seller
     uint32_t node

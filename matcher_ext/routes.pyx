@@ -195,6 +195,8 @@ cdef int make_tables(RouteTables* tables, list parties, list links) except -1:
         node.party = parties[i] if i < len(parties) else 0
         node.sales = <uint32_t>tables.sales.size()
         node.purchases = <uint32_t>tables.purchases.size()
+        node.label = 0
+        node.label_length = 0
         tables.nodes.push_back(node)
         if i == len(parties):
             break

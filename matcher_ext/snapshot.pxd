@@ -7,6 +7,7 @@ from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
+from matcher_ext.routes cimport Way
 
 cdef class ScratchHolder:
     """One thread's memory at a time; taken from the snapshot's pool and given back."""
@@ -29,6 +30,18 @@ cdef class Overlay:
     cdef vector[uint32_t] replaced      # definitions of the snapshot below ..
     cdef vector[uint32_t] meanings      # .. and their roots in `definitions`
 
+cdef struct FoundPath:
+    int64_t key                     # see path_key
+    uint32_t way
+
+cdef class Paths:
+    """The cheapest paths that one visit was found to take. Immutable; keeps its snapshot alive."""
+    cdef Snapshot snapshot
+    cdef vector[Way] ways
+    cdef vector[FoundPath] found    # ascending
+
+    cdef uint32_t _find(self, int64_t key) noexcept nogil
+
 cdef class Snapshot:
     cdef Plan plan
     cdef vector[char] owned         # the buffer of a frozen index, or empty
@@ -42,8 +55,10 @@ cdef class Snapshot:
     cdef ScratchHolder _take(self)
     cdef CounterHolder _take_counter(self)
     cdef ScratchHolder _match(self, visit, Overlay overlay)
+    cdef void _reach(self, ScratchHolder holder) noexcept
     cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
     cdef object _copy_matched(self, ScratchHolder holder)
+    cdef Paths _copy_paths(self, ScratchHolder holder)
 
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

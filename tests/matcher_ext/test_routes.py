@@ -62,16 +62,16 @@ def unroll(links: list[Link], edges: dict[int, Expression], source: int) -> dict
     definitions = {f"edge.{edge_id}": expression for edge_id, expression in edges.items()}
     parties = {link.seller_id for link in links} | {link.buyer_id for link in links} | {source}
     for party in parties:
-        definitions[f"reach.{party}.0"] = parse(str(party == source).lower(), CATALOG)
+        definitions[f"way.{party}.0"] = parse(str(party == source).lower(), CATALOG)
     for hop in range(1, MAX_HOPS + 1):
         for party in parties:
-            ways = [f"@reach.{party}.{hop - 1}"]
+            ways = [f"@way.{party}.{hop - 1}"]
             ways += [
-                f"(@reach.{link.seller_id}.{hop - 1} and @edge.{link.edge_id})"
+                f"(@way.{link.seller_id}.{hop - 1} and @edge.{link.edge_id})"
                 for link in links
                 if link.buyer_id == party
             ]
-            definitions[f"reach.{party}.{hop}"] = parse(
+            definitions[f"way.{party}.{hop}"] = parse(
                 " or ".join(ways), CATALOG, definitions=definitions
             )
     return definitions
@@ -130,13 +130,13 @@ def test_walk_unrolled_formula_and_breadth_first_search_reach_the_same_parties(
         (party, hops)
         for party in names
         for hops in (1, 3, 5, 8)
-        if party and f"reach.{party}.{hops}" in definitions
+        if party and f"way.{party}.{hops}" in definitions
     ]
     index = ATree(CATALOG)
     for name, expression in definitions.items():
         index.define(name, expression)
     for number, (party, hops) in enumerate(goals):
-        index.insert(number, f"@reach.{party}.{hops}")
+        index.insert(number, f"@way.{party}.{hops}")
     for visit in visits:
         truths = {edge_id: edge.evaluate(visit) is True for edge_id, edge in edges.items()}
         open_links = [link for link in links if truths[link.edge_id]]
@@ -146,7 +146,7 @@ def test_walk_unrolled_formula_and_breadth_first_search_reach_the_same_parties(
             assert set(walked[hops]) == searched[hops]
         indexed = index.match(visit)
         for number, (party, hops) in enumerate(goals):
-            goal = parse(f"@reach.{party}.{hops}", CATALOG, definitions=definitions)
+            goal = parse(f"@way.{party}.{hops}", CATALOG, definitions=definitions)
             is_reached = party in searched[hops]
             assert (goal.evaluate(visit) is True) == is_reached == (number in indexed)
 
