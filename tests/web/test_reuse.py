@@ -1,0 +1,173 @@
+"""What others use by name: audiences, value lists, attributes."""
+
+from __future__ import annotations
+
+from html import unescape
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from exchange.accounts.models import User
+from exchange.market.models import Attribute, Audience, Campaign, ValueList
+from exchange.market.services import save_audience, save_campaign, save_value_list
+from tests.trading import Exchange, exchange
+from tests.web.conftest import LogIn
+
+__all__ = ["exchange"]
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def gamers(alice: User) -> Audience:
+    audience = Audience(
+        name="gamers", organisation=alice.organisation, expression="user.segments one of ('games')"
+    )
+    return save_audience(audience=audience, by=alice)
+
+
+@pytest.fixture
+def cities(alice: User) -> ValueList:
+    value_list = ValueList(name="cities", organisation=alice.organisation)
+    return save_value_list(value_list=value_list, values=["Oslo", "Rome"], by=alice)
+
+
+def text_of(browser: Client, address: str) -> str:
+    return unescape(browser.get(address).content.decode())
+
+
+def test_an_audience_is_written_and_used(alice: User, campaign: Campaign, log_in: LogIn) -> None:
+    browser = log_in(alice)
+    fields = {
+        "name": "gamers",
+        "organisation": alice.organisation_id,
+        "description": "Play a lot",
+        "expression": "user.segments one of ('games')",
+    }
+    answer = browser.post("/audiences/new/", fields)
+    audience = Audience.objects.get()
+    assert answer["Location"] == f"/audiences/{audience.pk}/"
+    campaign.expression = "@gamers and geo.country = 'USA'"
+    save_campaign(campaign=campaign, by=alice)
+    assert "1 campaign, such as Summer" in text_of(browser, f"/audiences/{audience.pk}/")
+    assert "a change of this audience hits 1 campaign" in text_of(
+        browser, f"/audiences/{audience.pk}/edit/"
+    )
+    refused = browser.post(f"/audiences/{audience.pk}/retire/", follow=True)
+    assert "@gamers cannot be retired" in refused.content.decode()
+
+
+def test_an_audience_must_not_use_itself(alice: User, gamers: Audience, log_in: LogIn) -> None:
+    fields = {
+        "name": "gamers",
+        "organisation": gamers.organisation_id,
+        "expression": "@gamers",
+        "expected_version": gamers.version,
+    }
+    answer = log_in(alice).post(f"/audiences/{gamers.pk}/edit/", fields)
+    assert answer.status_code == 422
+    gamers.refresh_from_db()
+    assert gamers.expression == "user.segments one of ('games')"
+
+
+def test_a_list_is_uploaded_and_downloaded(alice: User, log_in: LogIn) -> None:
+    browser = log_in(alice)
+    content = 'b.example\r\na.example, c.example\n"with, comma"\nb.example\n'.encode("utf-8-sig")
+    fields = {"name": "sites", "type": "string", "organisation": alice.organisation_id}
+    browser.post("/lists/new/", fields | {"upload": SimpleUploadedFile("sites.csv", content)})
+    value_list = ValueList.objects.get()
+    assert value_list.value_count == 4
+    response = browser.get(f"/lists/{value_list.pk}/values.txt")
+    assert b"".join(response).decode() == "a.example\nb.example\nc.example\nwith, comma\n"
+
+
+def test_a_list_without_values_and_a_file_that_is_no_text_are_refused(
+    alice: User, log_in: LogIn
+) -> None:
+    fields = {"name": "sites", "type": "string", "organisation": alice.organisation_id}
+    browser = log_in(alice)
+    assert "needs at least one value" in browser.post("/lists/new/", fields).content.decode()
+    picture = SimpleUploadedFile("picture.png", b"\x89PNG\xff")
+    answer = browser.post("/lists/new/", fields | {"upload": picture})
+    assert "not text in UTF-8 (byte 0)" in answer.content.decode()
+    assert not ValueList.objects.exists()
+
+
+def test_new_values_of_a_list_are_compared_before_they_are_saved(
+    alice: User, cities: ValueList, log_in: LogIn
+) -> None:
+    fields = {
+        "name": "cities",
+        "organisation": cities.organisation_id,
+        "expected_version": cities.version,
+        "text": "Rome\nParis\nBern",
+    }
+    browser = log_in(alice)
+    html = browser.post(f"/lists/{cities.pk}/compare/", fields).content.decode()
+    assert "2 added, 1 removed" in html
+    assert "<code>Oslo</code>" in html.partition("Gone")[2]
+    cities.refresh_from_db()
+    assert cities.value_count == 2
+    browser.post(f"/lists/{cities.pk}/edit/", fields)
+    cities.refresh_from_db()
+    assert (cities.value_count, cities.current_number) == (3, 2)
+
+
+def test_editing_a_list_without_values_keeps_them(
+    alice: User, cities: ValueList, log_in: LogIn
+) -> None:
+    fields = {
+        "name": "cities",
+        "organisation": cities.organisation_id,
+        "expected_version": cities.version,
+        "description": "Where we sell",
+    }
+    log_in(alice).post(f"/lists/{cities.pk}/edit/", fields)
+    cities.refresh_from_db()
+    assert (cities.description, cities.value_count, cities.current_number) == (
+        "Where we sell",
+        2,
+        1,
+    )
+
+
+def test_only_the_exchange_changes_the_catalogue(alice: User, bob: User, log_in: LogIn) -> None:
+    fields = {"name": "weather.rain", "type": "boolean", "description": "It rains"}
+    assert log_in(alice).post("/attributes/new/", fields).status_code == 403
+    log_in(bob).post("/attributes/new/", fields)
+    assert "weather.rain" in text_of(log_in(alice), "/attributes/?q=weather")
+
+
+def test_a_domain_is_not_closed_over_values_in_use(
+    bob: User, alice: User, campaign: Campaign, log_in: LogIn
+) -> None:
+    browser = log_in(bob)
+    attribute = Attribute.objects.get(name="geo.country")
+    campaign.expression = "geo.country = 'USA'"
+    save_campaign(campaign=campaign, by=alice)
+    fields = {"values": "DEU\nFRA", "expected_version": attribute.version}
+    answer = browser.post(f"/attributes/{attribute.pk}/edit/", fields)
+    assert answer.status_code == 422
+    assert "cannot be closed over values in use" in unescape(answer.content.decode())
+    attribute.refresh_from_db()
+    assert attribute.values == []
+
+
+def test_shared_audiences_are_seen_by_all_and_do_not_name_their_users(
+    exchange: Exchange, log_in: LogIn
+) -> None:
+    boss = exchange.operators["admin"]
+    shared = Audience(
+        name="shared", organisation=boss.organisation, expression="geo.country = 'USA'"
+    )
+    save_audience(audience=shared, by=boss)
+    campaign = exchange.rival_campaign
+    campaign.expression = "@shared"
+    save_campaign(campaign=campaign, by=exchange.rival.admin)
+    html = text_of(log_in(exchange.soda.admin), f"/audiences/{shared.pk}/")
+    assert "1 campaign" in html
+    assert "Winter" not in html
+    own = Audience(name="own", organisation=exchange.rival.organisation, expression="true")
+    save_audience(audience=own, by=exchange.rival.admin)
+    assert log_in(exchange.soda.admin).get(f"/audiences/{own.pk}/").status_code == 404
