@@ -17,6 +17,7 @@ NOT_PROGRAMS = {
     "demo_exchange",
     "hello",
     "rounds",
+    "sender",
     "workloads",
 }
 
