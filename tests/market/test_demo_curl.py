@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from exchange.market.catalog import load_catalog
+from exchange.market.expressions import read_expression
 from exchange.market.models import Booking
-from targeting import parse
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,8 @@ def test_the_line_asks_for_a_visit_that_some_booked_campaign_wants(var: Path) ->
         publisher__seller_id=body["publisher"], campaign__status="live"
     ).values_list("campaign__expression", flat=True)
     catalog = load_catalog()
-    assert sum(parse(text, catalog).evaluate(visit) is True for text in booked) >= 1
+    read = [read_expression(text=it, catalog=catalog, organisation_id=None) for it in booked]
+    assert sum(expression.evaluate(visit) is True for expression in read) >= 1
 
 
 def test_without_a_demo_it_says_what_to_do_first() -> None:

@@ -54,7 +54,7 @@ def test_a_change_is_kept_with_who_when_and_from_where(
 ) -> None:
     campaign.expression = "geo.country in ('USA', 'CAN') and device.type = 'ctv'"
     save_campaign(campaign=campaign, by=alice)
-    campaign.bid_cpm = "2.50"  # type: ignore[assignment]
+    campaign.bid_cpm = "2.50"
     with recording(by=erin, source=Source.API):
         save_campaign(campaign=campaign, by=erin)
     assert origins(campaign) == [
@@ -248,7 +248,7 @@ def test_texts_that_no_longer_compile_are_still_told_apart(campaign: Campaign) -
 
 def test_long_histories_are_read_page_by_page(bob: User, edge: Edge) -> None:
     for fee in range(1, 8):
-        edge.fee_percent = fee  # type: ignore[assignment]
+        edge.fee_percent = fee
         save_edge(edge=edge, by=bob)
     first = revisions_of(edge, limit=3)
     second = revisions_of(edge, limit=3, before=first[-1].number)

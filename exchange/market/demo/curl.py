@@ -20,9 +20,10 @@ from django.db.models import Q
 
 from exchange.market.catalog import load_catalog
 from exchange.market.demo.publishers import PUBLISHERS
+from exchange.market.expressions import read_expression
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.routing import Link, cheapest_paths
-from targeting import Expression, parse
+from targeting import Expression
 
 ENOUGH_ELIGIBLE = 5
 BOOKINGS_TRIED = 1_000
@@ -115,7 +116,7 @@ class Offers:
 
 def load_offers(*, publisher: Party, at: datetime, limit: int) -> Offers:
     catalog = load_catalog()
-    edges = {edge.pk: edge for edge in Edge.objects.filter(is_active=True)}
+    edges = {edge.pk: edge for edge in Edge.objects.active().with_parties()}
     links = [
         Link(e.pk, e.seller_id, e.buyer_id, e.fee_percent / Decimal(100)) for e in edges.values()
     ]
@@ -126,16 +127,31 @@ def load_offers(*, publisher: Party, at: datetime, limit: int) -> Offers:
         )
         .filter(campaign__starts_at__lte=at)
         .filter(Q(campaign__ends_at=None) | Q(campaign__ends_at__gt=at))
-        .select_related("campaign")
+        .select_related("campaign__advertiser")
         .order_by("id")[:limit]
     )
     offers = [
-        Offer(parse(b.campaign.expression, catalog), paths[b.campaign.advertiser_id].edge_ids)
+        Offer(
+            read_expression(
+                text=b.campaign.expression,
+                catalog=catalog,
+                organisation_id=b.campaign.advertiser.organisation_id,
+            ),
+            paths[b.campaign.advertiser_id].edge_ids,
+        )
         for b in bookings
         if b.campaign.advertiser_id in paths
     ]
     used = {edge for offer in offers for edge in offer.edges}
-    return Offers(offers, {edge: parse(edges[edge].expression, catalog) for edge in used})
+    rules = {
+        edge: read_expression(
+            text=edges[edge].expression,
+            catalog=catalog,
+            organisation_id=edges[edge].seller.organisation_id,
+        )
+        for edge in used
+    }
+    return Offers(offers, rules)
 
 
 def count_eligible(offers: Offers, visit: Mapping[str, Any]) -> int:

@@ -17,16 +17,19 @@ from django.db import migrations, models
 # The three-letter pieces of a text and the first letters of its words; see market/trigrams.py.
 CREATE_TRIGRAMS = '''
 CREATE FUNCTION market_trigrams(value text) RETURNS text[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT coalesce(array_agg(DISTINCT piece), '{}')
-    FROM (SELECT ' ' || lower(value) AS padded) AS text_of,
-        generate_series(1, length(value)) AS place,
-        LATERAL (VALUES
-            (substr(padded, place, 3)),
-            (CASE WHEN substr(padded, place, 1) = ' ' THEN substr(padded, place, 2) END)
-        ) AS pieces (piece)
-    WHERE piece IS NOT NULL
-$$
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    padded text := ' ' || lower(value);
+    pieces text[] := '{}';
+BEGIN
+    FOR place IN 1..length(value) LOOP
+        pieces := pieces || substr(padded, place, 3);
+        IF substr(padded, place, 1) = ' ' THEN
+            pieces := pieces || substr(padded, place, 2);
+        END IF;
+    END LOOP;
+    RETURN pieces;
+END $$
 '''
 
 
