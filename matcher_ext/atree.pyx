@@ -19,7 +19,6 @@ from matcher_ext.arena cimport (
 )
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.normal cimport normalise_texts
-from matcher_ext.plan cimport NODES, section_count
 from matcher_ext.rates cimport count_truths, group_predicates
 from matcher_ext.draft cimport Entry
 from matcher_ext.graph cimport copy_node, find_plan_definition, names_below
@@ -355,6 +354,7 @@ cdef class ATree:
         cdef bytes encoded = name.encode()
         if self.has_definition(name):
             return
+        snapshot._thaw()
         definition = find_plan_definition(&snapshot.plan, encoded)
         if definition == NOTHING:
             raise UnknownDefinitionError(f"@{name} has no definition")
@@ -362,7 +362,7 @@ cdef class ATree:
             self.copy_definition(snapshot, other)
         with self.lock:
             clear_form(&self.form)
-            copies.assign(section_count(&snapshot.plan, NODES), NOTHING)
+            copies.assign(snapshot.plan.node_count, NOTHING)
             root = copy_node(
                 &snapshot.plan, snapshot.plan.definitions[definition].root, &copies, &self.form
             )

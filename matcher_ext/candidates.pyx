@@ -277,15 +277,16 @@ cdef void test_candidates(
     const uint32_t* leaves,
     uint32_t count,
 ) noexcept nogil:
+    cdef PredicateView tests = pushed_tests(plan, <uint32_t>(index - plan.clue_indexes))
     cdef bint truth
     cdef uint32_t i
     for i in range(count):
         if i + 2 * AHEAD < count:
-            prefetch_line(&plan.predicates.predicates[leaves[i + 2 * AHEAD]])
+            prefetch_line(&tests.predicates[leaves[i + 2 * AHEAD]])
         if i + AHEAD < count:
-            fetch_operands(plan.predicates, leaves[i + AHEAD])
+            fetch_operands(tests, leaves[i + AHEAD])
         truth = TRUE == test_predicate(
-            plan.predicates, &plan.predicates.predicates[leaves[i]], table, &scratch.visit
+            tests, &tests.predicates[leaves[i]], table, &scratch.visit
         )
         if leaves[i] >= index.negated:
             if not truth:
@@ -333,11 +334,10 @@ cdef void fill_lazy(
     cdef const RoleIndex* role = &plan.attributes[attribute].roles[<int>PUSHED]
     cdef uint32_t plain = plan.clue_indexes[attribute].plain
     cdef uint32_t end = role.starts[<int>GROUPS]
+    cdef PredicateView tests = pushed_tests(plan, attribute)
     cdef uint32_t leaf
     for leaf in range(role.starts[<int>G_LAZY], plain):
-        if TRUE == test_predicate(
-            plan.predicates, &plan.predicates.predicates[leaf], table, &scratch.visit
-        ):
+        if TRUE == test_predicate(tests, &tests.predicates[leaf], table, &scratch.visit):
             set_bit(scratch, leaf)
     if plain < end:
         fill_candidates(plan, table, scratch, attribute, end)

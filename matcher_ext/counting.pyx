@@ -2,7 +2,6 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.matching cimport match_visit
-from matcher_ext.plan cimport IDS, section_count
 from matcher_ext.slices cimport ROWS, count_block, open_slices
 from matcher_ext.visit cimport Visit
 
@@ -44,7 +43,7 @@ cdef void count_singly(
     Counter* counter,
     int64_t* counts,
 ) noexcept nogil:
-    cdef int64_t size = <int64_t>section_count(plan, IDS)
+    cdef int64_t size = plan.totals.entries
     cdef int64_t* line = counts
     cdef uint32_t row
     cdef size_t i

@@ -9,9 +9,9 @@ slots, and nothing behind this point needs a third truth value.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport Predicate, PredicateView
+from matcher_ext.arena cimport Predicate, PredicateView, Span
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport Expression, PlanDefinition, PlanNode
+from matcher_ext.plan cimport Expression, PlanNode
 from matcher_ext.store cimport NodeStore
 
 cdef struct Entry:
@@ -29,6 +29,10 @@ cdef struct PairChoice:
     uint32_t partition                  # its equality on the partition's attribute
     uint32_t other                      # its rarest other child with few values
 
+cdef struct DraftDefinition:
+    Span name                           # of the store's names
+    uint32_t root
+
 cdef cppclass Draft:
     const NodeStore* store
     const CatalogTable* table
@@ -41,7 +45,7 @@ cdef cppclass Draft:
     vector[uint32_t] edges
     vector[uint32_t] numbers            # node of the store -> node
     vector[uint32_t] duals              # node -> node
-    vector[PlanDefinition] definitions
+    vector[DraftDefinition] definitions
     vector[uint32_t] definition_numbers # definition of the store -> definition
     vector[uint32_t] definition_duals   # definition -> node
     vector[Expression] expressions

@@ -21,7 +21,7 @@ from matcher_ext.arena cimport (
     text_length,
 )
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport Expression, PlanDefinition, PlanNode
+from matcher_ext.plan cimport Expression, PlanNode
 from matcher_ext.store cimport NodeStore, StoredNode, view_store
 
 
@@ -105,11 +105,10 @@ cdef uint32_t place_node(Draft* draft, uint32_t old) noexcept nogil:
 
 
 cdef uint32_t place_definition(Draft* draft, uint32_t old) noexcept nogil:
-    cdef PlanDefinition made
+    cdef DraftDefinition made
     if draft.definition_numbers[old] == NOTHING:
         made.name = draft.store.definitions[old].name
         made.root = place_node(draft, draft.store.definitions[old].root)
-        made.dual = NOTHING
         draft.definition_numbers[old] = <uint32_t>draft.definitions.size()
         draft.definitions.push_back(made)
         draft.definition_duals.push_back(NOTHING)

@@ -40,7 +40,7 @@ cdef uint32_t find_text(
     cdef const TextKey* key = &plan.texts[attribute.keys + slot]
     while key.rank != NOTHING:
         if key.hash == hash and text_length(key.word) == length and (
-            memcmp(plan.predicates.bytes + text_offset(key.word), text, length) == 0
+            memcmp(plan.tests.bytes + text_offset(key.word), text, length) == 0
         ):
             return key.rank
         slot = (slot + 1) & attribute.mask
@@ -267,5 +267,5 @@ cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
     cdef int r
     for r in range(<int>ROLES):
         for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
-            if not scratch.visit.values[plan.predicates.predicates[leaf].attribute].known:
+            if not scratch.visit.values[missing_test(plan, r, leaf).attribute].known:
                 set_bit(scratch, leaf)

@@ -32,7 +32,7 @@ from matcher_ext.arena cimport (
     text_offset,
 )
 from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.plan cimport DEFINITIONS, NODES, Plan, PlanDefinition, PlanNode, section_count
+from matcher_ext.plan cimport NAMES, Plan, PlanNode, section_count
 from matcher_ext.visit cimport Visit, test_predicate
 
 cdef extern from * nogil:
@@ -54,8 +54,8 @@ from matcher_ext.wording import word_predicate
 
 cdef void begin_graph_visit(const Plan* plan, GraphScratch* scratch) noexcept nogil:
     scratch.signature += 1
-    if scratch.truths.size() != section_count(plan, NODES) or scratch.signature >= 1 << 30:
-        scratch.truths.assign(section_count(plan, NODES), 0)
+    if scratch.truths.size() != plan.node_count or scratch.signature >= 1 << 30:
+        scratch.truths.assign(plan.node_count, 0)
         scratch.signature = 1
 
 
@@ -114,14 +114,12 @@ cdef Truth evaluate_node(
 # Copies.
 
 cdef uint32_t find_plan_definition(const Plan* plan, bytes name):
-    cdef const PlanDefinition* definition
     cdef const char* wanted = name
     cdef size_t length = len(name)
     cdef uint32_t i
-    for i in range(<uint32_t>section_count(plan, DEFINITIONS)):
-        definition = &plan.definitions[i]
-        if definition.name.length == length and (
-            memcmp(plan.names + definition.name.offset, wanted, length) == 0
+    for i in range(<uint32_t>section_count(plan, NAMES)):
+        if plan.names[i].length == length and (
+            memcmp(plan.name_bytes + plan.names[i].offset, wanted, length) == 0
         ):
             return i
     return NOTHING
@@ -130,8 +128,8 @@ cdef uint32_t find_plan_definition(const Plan* plan, bytes name):
 cdef uint32_t copy_reference(
     const Plan* plan, const PlanNode* node, NormalNode* made, NormalForm* form
 ) noexcept nogil:
-    cdef Span name = plan.definitions[node.first].name
-    cdef const char* start = plan.names + name.offset
+    cdef Span name = plan.names[node.first]
+    cdef const char* start = plan.name_bytes + name.offset
     cdef Span copied
     made.negated = node.negated
     made.hash = mix(hash_bytes(start, name.length), 2 + node.negated)
@@ -181,8 +179,8 @@ cdef uint32_t copy_node(
 
 
 cdef str name_of(const Plan* plan, uint32_t definition):
-    cdef Span name = plan.definitions[definition].name
-    cdef const char* start = plan.names + name.offset
+    cdef Span name = plan.names[definition]
+    cdef const char* start = plan.name_bytes + name.offset
     return start[:name.length].decode()
 
 

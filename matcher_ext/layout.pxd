@@ -1,4 +1,7 @@
-"""Lays a draft out flat: bits, streams, records, pairs; then all sections in one buffer."""
+"""Lays a draft out flat: bits, streams, records, pairs; then all sections in one buffer.
+
+A Layout is what the steps hand on: bits.pyx, records.pyx, pairs.pyx, sections.pyx.
+"""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 

@@ -49,7 +49,7 @@ cdef bint ask(
         )
     elif atom < plan.totals.leaves:
         truth = TRUE == test_predicate(
-            plan.predicates, &plan.predicates.predicates[atom], table, &scratch.visit
+            plan.tests, lazy_test(plan, atom), table, &scratch.visit
         )
     else:
         truth = run_program(
@@ -442,7 +442,13 @@ cdef void walk_visit(
 
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil:
     cdef size_t count = scratch.matched.size(), i
+    if has_wide_ids(plan):
+        for i in range(count):
+            if i + FAR < count:
+                prefetch(&plan.wide_ids[scratch.matched[i + FAR]])
+            target[i] = plan.wide_ids[scratch.matched[i]]
+        return
     for i in range(count):
         if i + FAR < count:
             prefetch(&plan.ids[scratch.matched[i + FAR]])
-        target[i] = plan.ids[scratch.matched[i]]
+        target[i] = plan.totals.first_id + plan.ids[scratch.matched[i]]

@@ -2,23 +2,15 @@
 
 Nothing in it is a pointer; checking.pyx checks every index once, so that matching can trust it.
 
-The graph, read by explanations and by whoever goes on from a snapshot:
-
-    expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
-
-  An expression stands for all entries with the same text: ids[first : first + count]. Nodes come
-  after their children and after what their references stand for, definitions after those that
-  they refer to: no cycles. An AND's children are in the order of what they cost to find.
-
 Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
     0 ........ pushed leaves | tested leaves | level 1 | level 2 | .. | terminals
                \---- leaves, filled ---/      \---- inner nodes ----/
 
-  A leaf is a predicate; its number is its place in PREDICATES. Leaves are ordered so that what is
-  true together lies together: by attribute, by kind of test (Group), by bound. Behind the filled
-  leaves come the *lazy* ones (geo, globs, networks ..), tested only when a program asks for them;
-  a lazy leaf that is pushed is found by its clues.
+  A leaf is a predicate. Leaves are ordered so that what is true together lies together: by
+  attribute, by kind of test (Group), by bound. Behind the filled leaves come the *lazy* ones (geo,
+  globs, networks ..), tested only when a program asks for them; a lazy leaf that is pushed is found
+  by its clues.
 
 Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
 it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
@@ -34,7 +26,18 @@ else is pulled: tested by a program when the access child is true.
   - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
     go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
   - A *slot* is a program whose truth is remembered for the visit: a definition, its negation, or a
-    large pulled subexpression that several records share.
+    large pulled subexpression that several records share. Every definition has one, before its
+    negation's.
+
+What is not in the file, because it follows from what is, is made by thaw.pyx when somebody asks
+for reasons or counts:
+
+    expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
+
+  An expression stands for all entries with the same text: ids[first : first + count]. Nodes come
+  after their children and after what their references stand for: no cycles. The children of an
+  AND begin with its access child. Predicates of the groups up to G_PRESENT follow from the
+  predicate index.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -44,15 +47,13 @@ from matcher_ext.route_section cimport RoutePlan
 
 cdef enum Section:
     CATALOG             # JSON of the catalogue's rows
-    PREDICATES          # by leaf number
-    WORDS
-    BYTES
-    NODES
-    EDGES
-    EXPRESSIONS
-    IDS                 # by entry number
-    DEFINITIONS
-    NAMES
+    PREDICATES          # those that are tested: lazy leaves and `is missing`, in their order
+    WORDS               # of PREDICATES
+    BYTES               # of PREDICATES and TEXTS
+    IDS                 # by entry number, less totals.first_id; empty if one does not fit ..
+    WIDE_IDS            # .. by entry number, or empty
+    NAMES               # of definitions: spans of ..
+    NAME_BYTES
     ATTRIBUTES          # AttributeIndex, by attribute number
     POINTS              # PointRow, two per key: pushed, tested
     KEYS                # numbers of an attribute, ascending
@@ -63,7 +64,7 @@ cdef enum Section:
     OR_TARGETS          # bits
     LEVELS              # first bit of each level, 64-aligned, and the end
     INNER_OFFSETS       # into RECORDS, by inner bit
-    RECORDS             # records and streams of inner nodes
+    RECORDS             # of slots, of leaves, streams of inner nodes, of ALWAYS, of pairs: no gap
     TERMINALS           # first entry of each terminal, and the end
     SLOTS               # offsets into RECORDS
     DEFINITION_SLOTS    # of each definition and of its negation, or NOTHING
@@ -102,7 +103,6 @@ cdef struct Expression:
     uint32_t count
 
 cdef struct PlanDefinition:
-    Span name
     uint32_t root
     uint32_t dual               # the root's negation, where a reference is negated; or NOTHING
 
@@ -138,6 +138,7 @@ cdef struct AttributeIndex:
     uint32_t key_count          # different values
     uint32_t mask               # of the table in TEXTS
     uint32_t point              # number of the first point; there are key_count + 1
+    uint32_t lazy               # PREDICATES of its first pushed lazy leaf
     RoleIndex roles[2]
 
 cdef struct PointRow:           # one value, for one role; see find_point in matching.pyx
@@ -185,19 +186,28 @@ cdef struct Pair:               # open addressing by pair_hash; count 0: empty
     uint32_t count
 
 cdef struct PairRecord:
-    uint32_t record
+    uint32_t record             # RECORDS; the word before it is the leaf of the other value
     uint32_t turn               # NOTHING, or a bit number: a visit may find it more than once
 
 cdef struct Totals:
+    int64_t first_id            # the lowest, if IDS are narrow
+    uint32_t entries
+    uint32_t met                # entries from here on belong to `false`: no visit meets them
     uint32_t pushed             # leaves
     uint32_t filled             # leaves
     uint32_t leaves
     uint32_t missing[2]         # `is missing` leaves of a role: from here ..
     uint32_t missing_end[2]
+    uint32_t missing_tests[2]   # .. and PREDICATES of the first
+    uint32_t lazy_tests         # PREDICATES of the first leaf behind the filled ones
     uint32_t terminals          # the first one's bit
     uint32_t bits
     uint32_t partition          # attribute of PAIRS, or NOTHING
     uint32_t turns
+    uint32_t pair_records       # RECORDS of the first pair, and the leaf before it
+    uint32_t expressions        # for stats, like ..
+    uint32_t nodes
+    uint32_t edges
 
 # Words of RECORDS: target bit or NOTHING; header; program; entries.
 cdef enum:
@@ -218,13 +228,11 @@ cdef enum:
 cdef struct Plan:
     const Header* header
     const Totals* totals
-    PredicateView predicates
-    const PlanNode* nodes
-    const uint32_t* edges
-    const Expression* expressions
-    const int64_t* ids
-    const PlanDefinition* definitions
-    const char* names
+    PredicateView tests         # PREDICATES
+    const uint32_t* ids
+    const int64_t* wide_ids
+    const Span* names
+    const char* name_bytes
     const AttributeIndex* attributes
     const PointRow* points
     const int64_t* keys
@@ -246,8 +254,17 @@ cdef struct Plan:
     const ClueRow* clue_rows
     const uint32_t* candidates
     RoutePlan routes
+    # From thaw.pyx; before that, NULL and 0.
+    PredicateView predicates    # by leaf number
+    const PlanNode* nodes
+    const uint32_t* edges
+    const Expression* expressions
+    const PlanDefinition* definitions
+    uint32_t node_count
+    uint32_t expression_count
 
-cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil
+# Of a whole buffer, as the header says it: with 0 in its place.
+cdef uint64_t sum_buffer(const char* buffer, uint64_t size) noexcept nogil
 cdef uint64_t element_size(int section) noexcept nogil
 
 cdef void begin_buffer(vector[char]* buffer, Header* header) noexcept nogil
@@ -261,6 +278,58 @@ cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noex
 
 cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil:
     return plan.header.counts[section]
+
+cdef inline bint is_within(uint64_t first, uint64_t count, uint64_t size) noexcept nogil:
+    return first + count <= size
+
+cdef struct StreamParts:        # of an inner node's stream, as places in RECORDS
+    uint64_t ors
+    uint64_t entries            # first and count; 0: none
+    uint64_t records
+    uint32_t or_count
+    uint32_t record_count
+
+cdef inline StreamParts split_stream(const Plan* plan, uint64_t at) noexcept nogil:
+    cdef uint32_t header = plan.records[at]
+    cdef StreamParts parts
+    parts.or_count = header & STREAM_COUNT
+    parts.record_count = header >> STREAM_SHIFT & STREAM_COUNT
+    parts.entries = 0
+    at += 1
+    if header & STREAM_LONG:
+        parts.or_count = plan.records[at]
+        parts.record_count = plan.records[at + 1]
+        at += 2
+    parts.ors = at
+    at += parts.or_count
+    if header & STREAM_ENTRIES:
+        parts.entries = at
+        at += 2
+    parts.records = at
+    return parts
+
+cdef inline bint has_wide_ids(const Plan* plan) noexcept nogil:
+    return plan.header.counts[<int>WIDE_IDS] != 0
+
+cdef inline int64_t id_of(const Plan* plan, uint32_t entry) noexcept nogil:
+    return plan.wide_ids[entry] if has_wide_ids(plan) else plan.totals.first_id + plan.ids[entry]
+
+cdef inline const Predicate* lazy_test(const Plan* plan, uint32_t leaf) noexcept nogil:
+    """Of a leaf behind the filled ones."""
+    return plan.tests.predicates + plan.totals.lazy_tests + (leaf - plan.totals.filled)
+
+cdef inline PredicateView pushed_tests(const Plan* plan, uint32_t attribute) noexcept nogil:
+    """Of an attribute's lazy leaves that are pushed, by leaf."""
+    cdef const AttributeIndex* index = &plan.attributes[attribute]
+    cdef PredicateView view = plan.tests
+    view.predicates += index.lazy
+    view.predicates -= index.roles[<int>PUSHED].starts[<int>G_LAZY]
+    return view
+
+cdef inline const Predicate* missing_test(const Plan* plan, int role, uint32_t leaf) noexcept nogil:
+    return plan.tests.predicates + plan.totals.missing_tests[role] + (
+        leaf - plan.totals.missing[role]
+    )
 
 cdef inline uint64_t pair_hash(uint32_t partition, uint32_t point) noexcept nogil:
     cdef uint64_t value = (<uint64_t>partition << 32 | point) * 0x9E3779B97F4A7C15ULL

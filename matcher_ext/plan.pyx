@@ -3,41 +3,37 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NOTHING, Predicate, hash_bytes, mix
+from matcher_ext.arena cimport NOTHING, Predicate, Span
+from matcher_ext.checksum cimport sum_words
 from matcher_ext.route_section cimport read_routes
 
 cdef extern from * nogil:
     """
     static const char PLAN_MAGIC[8] = {'T', 'R', 'E', 'E', 'L', 'I', 'N', 'E'};
-    static const uint32_t PLAN_VERSION = 3;
+    static const uint32_t PLAN_VERSION = 4;
     """
     const char PLAN_MAGIC[8]
     const uint32_t PLAN_VERSION
 
 
-cdef uint64_t checksum(const char* buffer, uint64_t size) noexcept nogil:
+cdef uint64_t sum_buffer(const char* buffer, uint64_t size) noexcept nogil:
     cdef Header header
     memcpy(&header, buffer, sizeof(header))
     header.checksum = 0
-    return mix(
-        hash_bytes(<const char*>&header, sizeof(header)),
-        hash_bytes(buffer + sizeof(header), size - sizeof(header)),
-    )
+    return sum_words(buffer + sizeof(header), size - sizeof(header), sum_words(
+        <const char*>&header, sizeof(header), 0
+    ))
 
 
 cdef uint64_t element_size(int section) noexcept nogil:
-    if section == CATALOG or section == BYTES or section == NAMES or section == ROUTES:
+    if section == CATALOG or section == BYTES or section == NAME_BYTES or section == ROUTES:
         return 1
-    if section == WORDS or section == IDS or section == KEYS:
+    if section == WORDS or section == WIDE_IDS or section == KEYS:
         return sizeof(int64_t)
     if section == PREDICATES:
         return sizeof(Predicate)
-    if section == NODES:
-        return sizeof(PlanNode)
-    if section == EXPRESSIONS:
-        return sizeof(Expression)
-    if section == DEFINITIONS:
-        return sizeof(PlanDefinition)
+    if section == NAMES:
+        return sizeof(Span)
     if section == ATTRIBUTES:
         return sizeof(AttributeIndex)
     if section == POINTS:
@@ -85,7 +81,7 @@ cdef void put_section(
 cdef void end_buffer(vector[char]* buffer, Header* header) noexcept nogil:
     header.size = buffer.size()
     memcpy(buffer.data(), header, sizeof(Header))
-    (<Header*>buffer.data()).checksum = checksum(buffer.data(), buffer.size())
+    (<Header*>buffer.data()).checksum = sum_buffer(buffer.data(), buffer.size())
 
 
 cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noexcept nogil:
@@ -118,15 +114,13 @@ cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noex
 cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:
     cdef uint64_t* at = (<Header*>plan.header).offsets
     plan.totals = <const Totals*>(buffer + at[<int>TOTALS])
-    plan.predicates.predicates = <const Predicate*>(buffer + at[<int>PREDICATES])
-    plan.predicates.words = <const int64_t*>(buffer + at[<int>WORDS])
-    plan.predicates.bytes = buffer + at[<int>BYTES]
-    plan.nodes = <const PlanNode*>(buffer + at[<int>NODES])
-    plan.edges = <const uint32_t*>(buffer + at[<int>EDGES])
-    plan.expressions = <const Expression*>(buffer + at[<int>EXPRESSIONS])
-    plan.ids = <const int64_t*>(buffer + at[<int>IDS])
-    plan.definitions = <const PlanDefinition*>(buffer + at[<int>DEFINITIONS])
-    plan.names = buffer + at[<int>NAMES]
+    plan.tests.predicates = <const Predicate*>(buffer + at[<int>PREDICATES])
+    plan.tests.words = <const int64_t*>(buffer + at[<int>WORDS])
+    plan.tests.bytes = buffer + at[<int>BYTES]
+    plan.ids = <const uint32_t*>(buffer + at[<int>IDS])
+    plan.wide_ids = <const int64_t*>(buffer + at[<int>WIDE_IDS])
+    plan.names = <const Span*>(buffer + at[<int>NAMES])
+    plan.name_bytes = buffer + at[<int>NAME_BYTES]
     plan.attributes = <const AttributeIndex*>(buffer + at[<int>ATTRIBUTES])
     plan.points = <const PointRow*>(buffer + at[<int>POINTS])
     plan.keys = <const int64_t*>(buffer + at[<int>KEYS])
@@ -147,3 +141,12 @@ cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:
     plan.clue_indexes = <const ClueIndex*>(buffer + at[<int>CLUE_INDEXES])
     plan.clue_rows = <const ClueRow*>(buffer + at[<int>CLUE_ROWS])
     plan.candidates = <const uint32_t*>(buffer + at[<int>CANDIDATES])
+
+
+def seal(content):
+    """Gives the altered content of a file the checksum that it needs: for tests of other checks."""
+    cdef char[::1] view = content
+    cdef Header* header = <Header*>&view[0]
+    if <uint64_t>view.shape[0] < sizeof(Header):
+        raise ValueError("too short for a snapshot")
+    header.checksum = sum_buffer(&view[0], <uint64_t>view.shape[0])

@@ -35,7 +35,7 @@ cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
 ) noexcept nogil
 cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil
-# The same for a definition that no node needs to refer to.
+# Gives a definition's slot a number, unless it has one, after those that it asks.
 cdef void number_definition(
     const Draft* draft, Programs* programs, uint32_t definition
 ) noexcept nogil

@@ -52,34 +52,41 @@ cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil:
     programs.definition_slots.assign(2 * draft.definitions.size(), NOTHING)
 
 
+cdef void number_below(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
+    """The slots that a slot with this content asks."""
+    cdef const PlanNode* node = &draft.nodes[number]
+    cdef uint32_t i
+    if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
+        for i in range(node.count):
+            number_slots(draft, programs, draft.edges[node.first + i])
+    elif node.kind == NORMAL_REFERENCE:
+        number_slots(draft, programs, number)
+
+
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
-    cdef uint32_t behind, i
-    cdef bint is_slot = asks_slot(draft, number)
-    if is_slot and slot_of(draft, programs, number)[0] != NOTHING:
+    cdef uint32_t behind
+    if not asks_slot(draft, number):
+        number_below(draft, programs, number)
         return
-    behind = node_behind(draft, number) if is_slot else number
-    if draft.nodes[behind].kind == NORMAL_AND or draft.nodes[behind].kind == NORMAL_OR:
-        for i in range(draft.nodes[behind].count):
-            number_slots(draft, programs, draft.edges[draft.nodes[behind].first + i])
-    elif draft.nodes[behind].kind == NORMAL_REFERENCE:
-        number_slots(draft, programs, behind)
-    if is_slot:
-        slot_of(draft, programs, number)[0] = <uint32_t>programs.slot_nodes.size()
-        programs.slot_nodes.push_back(behind)
+    if slot_of(draft, programs, number)[0] != NOTHING:
+        return
+    behind = node_behind(draft, number)
+    if draft.nodes[number].kind == NORMAL_REFERENCE:
+        number_definition(draft, programs, draft.nodes[number].first)
+        if not draft.nodes[number].negated:
+            return
+    number_below(draft, programs, behind)
+    slot_of(draft, programs, number)[0] = <uint32_t>programs.slot_nodes.size()
+    programs.slot_nodes.push_back(behind)
 
 
 cdef void number_definition(
     const Draft* draft, Programs* programs, uint32_t definition
 ) noexcept nogil:
     cdef uint32_t root = draft.definitions[definition].root
-    cdef uint32_t i
     if programs.definition_slots[2 * definition] != NOTHING:
         return
-    if draft.nodes[root].kind == NORMAL_AND or draft.nodes[root].kind == NORMAL_OR:
-        for i in range(draft.nodes[root].count):
-            number_slots(draft, programs, draft.edges[draft.nodes[root].first + i])
-    elif draft.nodes[root].kind == NORMAL_REFERENCE:
-        number_slots(draft, programs, root)
+    number_below(draft, programs, root)
     programs.definition_slots[2 * definition] = <uint32_t>programs.slot_nodes.size()
     programs.slot_nodes.push_back(root)
 

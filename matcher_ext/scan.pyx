@@ -113,7 +113,7 @@ cdef void run_scan(
         elif test == SCAN_HIT:
             expression = &plan.expressions[code[1]]
             for k in range(expression.first, expression.first + expression.count):
-                found.push_back(plan.ids[k])
+                found.push_back(id_of(plan, k))
             code += 2
             continue
         else:
@@ -134,7 +134,8 @@ cdef class Scan:
         cdef uint32_t i
         self.snapshot = snapshot
         self.holder = snapshot._take()
-        for i in range(<uint32_t>section_count(&snapshot.plan, EXPRESSIONS)):
+        snapshot._thaw()
+        for i in range(<uint32_t>snapshot.plan.expression_count):
             self._emit_expression(i)
         self._emit_word(SCAN_END)
 

@@ -83,7 +83,7 @@ cdef void open_slices(const Plan* plan, Slices* slices) noexcept nogil:
     slices.visits.resize(ROWS)
     slices.cells.resize(section_count(plan, ATTRIBUTES))
     slices.carried.resize(section_count(plan, ATTRIBUTES))
-    slices.of_node.resize(section_count(plan, NODES))
+    slices.of_node.resize(plan.node_count)
     for i in range(section_count(plan, ATTRIBUTES)):
         most = max(most, plan.attributes[i].key_count)
     slices.keys.resize(2 * <size_t>most + 2)
@@ -379,7 +379,7 @@ cdef uint32_t slice_or(
 cdef void slice_nodes(const Plan* plan, const CatalogTable* table, Slices* slices) noexcept nogil:
     cdef const PlanNode* node
     cdef uint32_t number, behind
-    for number in range(<uint32_t>section_count(plan, NODES)):
+    for number in range(<uint32_t>plan.node_count):
         node = &plan.nodes[number]
         if node.kind == NORMAL_PREDICATE:
             slices.of_node[number] = slices.of_leaf[node.first]
@@ -425,14 +425,14 @@ cdef void count_block(
     const int64_t* groups,
     int64_t* counts,
 ) noexcept nogil:
-    cdef int64_t size = <int64_t>section_count(plan, IDS)
+    cdef int64_t size = <int64_t>plan.totals.entries
     cdef const Expression* expression
     cdef uint32_t found, entry
     cdef uint64_t i
     locate_rows(plan, table, slices)
     slice_leaves(plan, table, slices)
     slice_nodes(plan, table, slices)
-    for i in range(section_count(plan, EXPRESSIONS)):
+    for i in range(plan.expression_count):
         expression = &plan.expressions[i]
         found = slice_of(plan, table, slices, expression.node)
         if found:

@@ -8,6 +8,7 @@ from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
 from matcher_ext.routes cimport Way
+from matcher_ext.thaw cimport Graph
 
 cdef class ScratchHolder:
     """One thread's memory at a time; taken from the snapshot's pool and given back."""
@@ -51,7 +52,12 @@ cdef class Snapshot:
     cdef object sorted_ids          # numpy, made when first asked for
     cdef object id_order
     cdef list counters              # of CounterHolder, idle
+    cdef Graph graph                # what _thaw made
+    cdef bint is_thawed
+    cdef object lock                # of the making
 
+    # Before anything that reads nodes, expressions, definitions or predicates of the plan.
+    cdef int _thaw(self) except -1
     cdef ScratchHolder _take(self)
     cdef CounterHolder _take_counter(self)
     cdef ScratchHolder _match(self, visit, Overlay overlay)

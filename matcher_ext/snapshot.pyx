@@ -1,20 +1,18 @@
 """The Python face of a frozen index: save, open, match, count."""
 import json
-import mmap
-import os
-import tempfile
+import threading
 from pathlib import Path
 
 import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
-from matcher_ext.arrow cimport Batch, Stream
+from matcher_ext.arrow cimport Batch
+from matcher_ext.batches cimport to_numpy
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.cells cimport read_row, read_rows
 from matcher_ext.checking cimport check_plan
@@ -38,9 +36,15 @@ from matcher_ext.plan cimport *
 from matcher_ext.route_section cimport Reach, RoutePlan
 from matcher_ext.routes cimport RouteNode, share_of
 from matcher_ext.slices cimport ROWS
+from matcher_ext.thaw cimport lend_graph, thaw_graph
 from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
 
+from matcher_ext.batches import read_batches, read_groups
+from matcher_ext.files import check_once, map_file, write_file
 from matcher_ext.refusals import SnapshotError, UnknownIdError
+
+# Of check_plan: to be raised with every check that is added, so that files are checked again.
+CHECKS = 1
 
 
 cdef class Snapshot:
@@ -50,57 +54,66 @@ cdef class Snapshot:
         raise TypeError("a Snapshot comes from ATree.freeze() or Snapshot.open(path)")
 
     @staticmethod
-    def open(path, *, verify=True, trusted=False):
-        """Maps a file. `verify=False` leaves out the checksum, for a file verified before.
+    def open(path, *, recheck=False):
+        """Maps a file. Its checksum and every index in it are checked once per file and machine.
 
-        `trusted=True` leaves out the check of every index as well: only for a file that this
-        machine opened before in full, and that nobody can have changed since.
+        The mark that says so lies beside the file (marks.py says what it promises). With `recheck`
+        they are checked in any case.
         """
-        cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
+        cdef Snapshot snapshot = make_snapshot()
+        path = Path(path)
+        with map_file(path) as (snapshot.mapping, descriptor):
+            snapshot._read(path)
+            check_once(
+                path, descriptor, snapshot._fact(), lambda: snapshot._check(path), recheck=recheck
+            )
+        return snapshot
+
+    def _read(self, path):
+        """Finds the sections in the mapping."""
         cdef Py_buffer view
         cdef const char* wrong
-        snapshot.mapping = map_file(path)
-        snapshot.pool = []
-        snapshot.counters = []
-        PyObject_GetBuffer(snapshot.mapping, &view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(self.mapping, &view, PyBUF_SIMPLE)
         cdef const char* buffer = <const char*>view.buf
         cdef uint64_t size = <uint64_t>view.len
         PyBuffer_Release(&view)     # the mapping itself keeps the memory
-        wrong = read_header(buffer, size, &snapshot.plan)
-        if wrong == NULL and verify and not trusted and not snapshot._is_whole():
-            wrong = b"its checksum is wrong"
-        if wrong == NULL:
-            snapshot.catalog = read_catalog(path, buffer, &snapshot.plan.header[0])
-            if not trusted:
-                wrong = check_plan(&snapshot.plan, &snapshot.catalog.table)
+        wrong = read_header(buffer, size, &self.plan)
         if wrong != NULL:
             raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
-        return snapshot
+        self.catalog = read_catalog(path, buffer, &self.plan.header[0])
+
+    def _fact(self):
+        """What a mark says of a file: by which checks, of which format, with which checksum."""
+        return f"{CHECKS} {self.plan.header.version} {self.plan.header.checksum:016x}"
+
+    def _check(self, path):
+        cdef const char* wrong = NULL
+        with nogil:
+            if sum_buffer(<const char*>self.plan.header, self.plan.header.size) != (
+                self.plan.header.checksum
+            ):
+                wrong = b"its checksum is wrong"
+            else:
+                wrong = check_plan(&self.plan, &self.catalog.table)
+        if wrong != NULL:
+            raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
 
     def save(self, path):
         """Writes the file aside, syncs it and renames it into place."""
-        path = Path(path)
-        handle, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self._buffer())
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        sync_folder(path.parent)
+        write_file(Path(path), self._buffer())
 
     def __len__(self):
-        return section_count(&self.plan, IDS)
+        return self.plan.totals.entries
 
     @property
     def ids(self):
         """All ids, ascending, as a read-only numpy array."""
         if self.sorted_ids is None:
-            ids = numpy.frombuffer(self._section(IDS, 8), dtype=numpy.int64)
+            if has_wide_ids(&self.plan):
+                ids = numpy.frombuffer(self._section(WIDE_IDS, 8), dtype=numpy.int64)
+            else:
+                ids = numpy.frombuffer(self._section(IDS, 4), dtype=numpy.uint32)
+                ids = ids.astype(numpy.int64) + self.plan.totals.first_id
             self.id_order = numpy.argsort(ids, kind="stable")
             ordered = ids[self.id_order]
             ordered.flags.writeable = False
@@ -175,9 +188,9 @@ cdef class Snapshot:
         """The names of all definitions."""
         cdef uint32_t i
         names = []
-        for i in range(<uint32_t>section_count(&self.plan, DEFINITIONS)):
-            span = self.plan.definitions[i].name
-            names.append(self.plan.names[span.offset:span.offset + span.length].decode())
+        for i in range(<uint32_t>section_count(&self.plan, NAMES)):
+            span = self.plan.names[i]
+            names.append(self.plan.name_bytes[span.offset:span.offset + span.length].decode())
         return names
 
     def why_not(self, visit, ids):
@@ -188,6 +201,7 @@ cdef class Snapshot:
         visit lacks fails everything.
         """
         cdef ScratchHolder holder = self._take()
+        self._thaw()
         read_visit(self.catalog, visit, &holder.scratch.visit)
         reasons = {}
         missing = []
@@ -228,6 +242,7 @@ cdef class Snapshot:
 
     def to_graphviz(self, entry_id):
         """An entry's expression as the index holds it, in Graphviz's language."""
+        self._thaw()
         return draw_node(&self.plan, self.catalog, self._node_of(entry_id), f"id {entry_id}")
 
     def match_batch(self, record_batch):
@@ -293,14 +308,14 @@ cdef class Snapshot:
         cdef int section
         counts = [self.plan.header.counts[section] for section in range(<int>SECTIONS)]
         return {
-            "entries": counts[<int>IDS],
-            "expressions": counts[<int>EXPRESSIONS],
-            "predicates": counts[<int>PREDICATES],
+            "entries": self.plan.totals.entries,
+            "expressions": self.plan.totals.expressions,
+            "predicates": self.plan.totals.leaves,
             "pushed predicates": self.plan.totals.pushed,
-            "nodes": counts[<int>NODES],
-            "edges": counts[<int>EDGES],
+            "nodes": self.plan.totals.nodes,
+            "edges": self.plan.totals.edges,
             "levels": counts[<int>LEVELS] - 1,
-            "definitions": counts[<int>DEFINITIONS],
+            "definitions": counts[<int>NAMES],
             "slots": counts[<int>SLOTS],
             "records": 4 * counts[<int>RECORDS],
             "pairs": counts[<int>PAIR_RECORDS],
@@ -309,6 +324,7 @@ cdef class Snapshot:
 
     def _count(self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts):
         """Block by block, each with the group codes of its rows."""
+        self._thaw()
         cdef CounterHolder held = self._take_counter()
         cdef Counter* counter = &held.counter
         cdef ScratchHolder holder = self._take()
@@ -337,12 +353,20 @@ cdef class Snapshot:
         self.pool.append(holder)
         self.counters.append(held)
 
-    def _is_whole(self):
-        cdef uint64_t found
-        cdef const char* buffer = <const char*>self.plan.header
-        with nogil:
-            found = checksum(buffer, self.plan.header.size)
-        return found == self.plan.header.checksum
+    cdef int _thaw(self) except -1:
+        """Makes the graph, once: threads that come meanwhile wait for it."""
+        cdef const char* wrong = NULL
+        if self.is_thawed:
+            return 0
+        with self.lock:
+            if not self.is_thawed:
+                with nogil:
+                    wrong = thaw_graph(&self.plan, &self.catalog.table, &self.graph)
+                if wrong != NULL:
+                    raise SnapshotError(f"the snapshot cannot be read: {wrong.decode()}")
+                lend_graph(&self.graph, &self.plan)
+                self.is_thawed = True
+        return 0
 
     def _buffer(self):
         cdef const char* start = <const char*>self.plan.header
@@ -406,11 +430,18 @@ cdef class Snapshot:
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF:
         """The root of an entry's expression; entries of one expression are neighbours."""
         cdef uint32_t entry = self.entry_of(entry_id)
-        cdef uint32_t i
-        for i in range(<uint32_t>section_count(&self.plan, EXPRESSIONS)):
-            if entry - self.plan.expressions[i].first < self.plan.expressions[i].count:
-                return self.plan.expressions[i].node
-        raise AssertionError("an entry without an expression")
+        cdef uint32_t low = 0, high = self.plan.expression_count, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.plan.expressions[middle].first <= entry:
+                low = middle + 1
+            else:
+                high = middle
+        if low == 0 or entry - self.plan.expressions[low - 1].first >= (
+            self.plan.expressions[low - 1].count
+        ):
+            raise SnapshotError(f"the snapshot has no expression of id {entry_id}")
+        return self.plan.expressions[low - 1].node
 
     cdef object _copy_matched(self, ScratchHolder holder):
         matched = numpy.empty(holder.scratch.matched.size(), dtype=numpy.int64)
@@ -507,6 +538,7 @@ cdef class Overlay:
         """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces."""
         cdef uint32_t entry
         self.definitions = definitions
+        definitions._thaw()
         self.dead.assign(len(below) // 64 + 1, 0)
         self.dead_count = len(dead)
         for entry_id in dead:
@@ -521,12 +553,18 @@ cdef class Overlay:
             self.meanings.push_back(definitions.plan.definitions[entry].root)
 
 
-cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
-    """Takes over a buffer that build_plan made."""
+cdef Snapshot make_snapshot():
     cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
-    cdef const char* wrong
     snapshot.pool = []
     snapshot.counters = []
+    snapshot.lock = threading.Lock()
+    return snapshot
+
+
+cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
+    """Takes over a buffer that build_plan made."""
+    cdef Snapshot snapshot = make_snapshot()
+    cdef const char* wrong
     snapshot.catalog = catalog
     snapshot.owned.swap(buffer[0])
     wrong = read_header(snapshot.owned.data(), snapshot.owned.size(), &snapshot.plan)
@@ -537,14 +575,6 @@ cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
     return snapshot
 
 
-def map_file(path):
-    try:
-        with Path(path).open("rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as error:
-        raise SnapshotError(f"{path} cannot be opened: {error}") from error
-
-
 cdef CompiledCatalog read_catalog(path, const char* buffer, const Header* header):
     cdef const char* start = buffer + header.offsets[<int>CATALOG]
     try:
@@ -552,41 +582,3 @@ cdef CompiledCatalog read_catalog(path, const char* buffer, const Header* header
         return CompiledCatalog(tuple(tuple(row) for row in rows))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SnapshotError(f"{path} cannot be opened: its catalogue is malformed") from error
-
-
-def sync_folder(folder):
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def read_groups(groups, group_count):
-    """(lines of the answer, codes as a numpy array or None)."""
-    if groups is None:
-        return 1, None
-    codes = numpy.ascontiguousarray(groups, dtype=numpy.int64)
-    highest = int(codes.max(initial=-1)) + 1
-    lines = highest if group_count is None else int(group_count)
-    if highest > lines:
-        raise ValueError(f"a group code is {highest - 1}, but group_count is {lines}")
-    return lines, codes
-
-
-def read_batches(CompiledCatalog catalog, source):
-    """Batches of a record batch, a table, a reader: whatever speaks Arrow's PyCapsules."""
-    if hasattr(source, "__arrow_c_array__"):
-        yield Batch(catalog, *source.__arrow_c_array__())
-    elif hasattr(source, "__arrow_c_stream__"):
-        yield from Stream(catalog, source.__arrow_c_stream__())
-    else:
-        raise TypeError(f"{type(source).__name__} is not an Arrow record batch or table")
-
-
-cdef object to_numpy(vector[int64_t]* values):
-    array = numpy.empty(values.size(), dtype=numpy.int64)
-    cdef int64_t[::1] target = array
-    if values.size():
-        memcpy(&target[0], values.data(), values.size() * sizeof(int64_t))
-    return array

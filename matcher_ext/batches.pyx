@@ -1,0 +1,39 @@
+"""Reads Arrow through its PyCapsule interface, and hands vectors over to numpy."""
+import numpy
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+from matcher_ext.arrow cimport Batch, Stream
+from matcher_ext.catalog cimport CompiledCatalog
+
+
+def read_groups(groups, group_count):
+    """(lines of the answer, codes as a numpy array or None)."""
+    if groups is None:
+        return 1, None
+    codes = numpy.ascontiguousarray(groups, dtype=numpy.int64)
+    highest = int(codes.max(initial=-1)) + 1
+    lines = highest if group_count is None else int(group_count)
+    if highest > lines:
+        raise ValueError(f"a group code is {highest - 1}, but group_count is {lines}")
+    return lines, codes
+
+
+def read_batches(CompiledCatalog catalog, source):
+    """Batches of a record batch, a table, a reader: whatever speaks Arrow's PyCapsules."""
+    if hasattr(source, "__arrow_c_array__"):
+        yield Batch(catalog, *source.__arrow_c_array__())
+    elif hasattr(source, "__arrow_c_stream__"):
+        yield from Stream(catalog, source.__arrow_c_stream__())
+    else:
+        raise TypeError(f"{type(source).__name__} is not an Arrow record batch or table")
+
+
+cdef object to_numpy(vector[int64_t]* values):
+    array = numpy.empty(values.size(), dtype=numpy.int64)
+    cdef int64_t[::1] target = array
+    if values.size():
+        memcpy(&target[0], values.data(), values.size() * sizeof(int64_t))
+    return array
