@@ -3,6 +3,7 @@
     manifest.json                  which snapshot is live
     keys.json                      hashes of the API keys, what they may ask for and until when
     key-use/<process>.json         when a server saw each key last (see `key_use`)
+    deltas/<log_id>/<number>.json  what changed since the live snapshot was built (see `deltas`)
     <snapshot_id>/index.atree      the compiled index
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/info.json        counts, sizes, times
@@ -48,12 +49,14 @@ class FormattedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(FormattedDocument, frozen=True, kw_only=True):
-    """Names the live snapshot, when Postgres was read for it, and the last change beside it."""
+    """Names the live snapshot, when Postgres was read for it, and the log of what changed since:
+    its records begin after number `delta`."""
 
     snapshot_id: str
     read_at: datetime
     activated_at: datetime
     delta: int = 0
+    log_id: str = ""
 
 
 class KeyEntry(msgspec.Struct, frozen=True):
@@ -98,12 +101,20 @@ class SnapshotDirectory:
             raise DirectoryError(f"{self.root / MANIFEST_FILE} names no snapshot id")
         return manifest
 
-    def write_manifest(self, *, snapshot_id: str, read_at: datetime) -> Manifest:
+    def write_manifest(
+        self, *, snapshot_id: str, read_at: datetime, delta: int = 0, log_id: str = ""
+    ) -> Manifest:
         folder = self.folder(snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
         now = datetime.now(UTC)
-        manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=now)
+        manifest = Manifest(
+            snapshot_id=snapshot_id,
+            read_at=read_at,
+            activated_at=now,
+            delta=delta,
+            log_id=log_id,
+        )
         self._write(MANIFEST_FILE, manifest)
         return manifest
 
@@ -190,25 +201,33 @@ class SnapshotDirectory:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
-        try:
-            found = msgspec.json.decode(content, type=FormattedDocument).format
-            if found != FORMAT:
-                raise DirectoryError(f"{path} has format {found}, this version reads {FORMAT}")
-            return msgspec.json.decode(content, type=kind)
-        except msgspec.DecodeError as error:
-            raise DirectoryError(f"{path} is damaged: {error}") from error
+        return decode(path, content, kind)
 
     def _write(self, name: str, document: FormattedDocument) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
-        path = self.root / name
-        aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-        try:
-            aside.write_bytes(encode(document))
-            sync(aside)
-            aside.rename(path)
-        finally:
-            aside.unlink(missing_ok=True)
-        sync(path.parent)
+        write_aside(self.root / name, encode(document))
+
+
+def decode(path: Path, content: bytes, kind: type[Document]) -> Document:
+    try:
+        found = msgspec.json.decode(content, type=FormattedDocument).format
+        if found != FORMAT:
+            raise DirectoryError(f"{path} has format {found}, this version reads {FORMAT}")
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError as error:
+        raise DirectoryError(f"{path} is damaged: {error}") from error
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Readers see the whole file or none; after a power cut too."""
+    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        aside.write_bytes(content)
+        sync(aside)
+        aside.rename(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    sync(path.parent)
 
 
 def write_info(staged: Path, info: SnapshotInfo) -> None:

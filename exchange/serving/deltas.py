@@ -1,0 +1,104 @@
+"""The delta log beside a snapshot: numbered records of what changed since it was built.
+
+    deltas/<log_id>/<number>.json      a line with the checksum of the rest, then one record
+
+A record brings every server from the state before to one later state of the market, whole; it is
+renamed into place and never changed. Numbers are never used again, also not by the next log.
+Plain Python: it knows neither Django nor what the index means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from exchange.serving.bookings import BookingRow
+from exchange.serving.directory import (
+    DirectoryError,
+    FormattedDocument,
+    SnapshotDirectory,
+    decode,
+    write_aside,
+)
+
+DELTAS_FOLDER = "deltas"
+LOG_ID = re.compile(r"[0-9a-f]{16}")
+
+
+class DeltaEntry(msgspec.Struct, frozen=True):
+    """A booking as it is now: what the index holds, and what answers say."""
+
+    row: BookingRow
+    text: str
+
+
+class Delta(FormattedDocument, frozen=True, kw_only=True):
+    """One record. `position` is the database snapshot that holds everything up to here;
+    `deferred` counts bookings whose change waits for the next build."""
+
+    log_id: str
+    number: int
+    position: str
+    read_at: datetime
+    definitions: dict[str, str] = {}
+    entries: tuple[DeltaEntry, ...] = ()
+    dead: tuple[int, ...] = ()
+    deferred: int = 0
+
+
+class DeltaLogFolder:
+    """The records of one log. One writer at a time, which the caller sees to; any readers."""
+
+    def __init__(self, directory: SnapshotDirectory, log_id: str) -> None:
+        if not LOG_ID.fullmatch(log_id):
+            raise DirectoryError(f"{log_id!r} is not the id of a delta log")
+        self.log_id = log_id
+        self.folder = directory.root / DELTAS_FOLDER / log_id
+
+    def path(self, number: int) -> Path:
+        return self.folder / f"{number:012}.json"
+
+    def has(self, number: int) -> bool:
+        return self.path(number).exists()
+
+    def write(self, delta: Delta) -> None:
+        content = msgspec.json.encode(delta)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_aside(self.path(delta.number), checksum(content) + b"\n" + content)
+
+    def read(self, number: int) -> Delta | None:
+        """None as long as it was not written; raises DirectoryError if it is damaged."""
+        path = self.path(number)
+        try:
+            found, _, content = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        if found != checksum(content):
+            raise DirectoryError(f"{path} is damaged: its checksum is wrong")
+        delta = decode(path, content, Delta)
+        if (delta.log_id, delta.number) != (self.log_id, number):
+            raise DirectoryError(f"{path} is delta {delta.number} of another place")
+        return delta
+
+    def read_after(self, number: int) -> Iterator[Delta]:
+        """What follows, in order and without a gap."""
+        while (delta := self.read(number + 1)) is not None:
+            yield delta
+            number = delta.number
+
+
+def checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def remove_old_logs(directory: SnapshotDirectory, *, keep: str) -> None:
+    """Open files outlive their names: a server in the middle of reading is not disturbed."""
+    for folder in (directory.root / DELTAS_FOLDER).glob("*"):
+        if folder.name != keep:
+            shutil.rmtree(folder, ignore_errors=True)
