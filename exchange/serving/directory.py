@@ -50,13 +50,16 @@ class FormattedDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 class Manifest(FormattedDocument, frozen=True, kw_only=True):
     """Names the live snapshot, when Postgres was read for it, and the log of what changed since:
-    its records begin after number `delta`."""
+    its records begin after number `delta`. `position` is the database snapshot that was read;
+    `is_held`: somebody went back to this snapshot, and what changed since is held back."""
 
     snapshot_id: str
     read_at: datetime
     activated_at: datetime
     delta: int = 0
     log_id: str = ""
+    position: str = ""
+    is_held: bool = False
 
 
 class KeyEntry(msgspec.Struct, frozen=True):
@@ -102,18 +105,26 @@ class SnapshotDirectory:
         return manifest
 
     def write_manifest(
-        self, *, snapshot_id: str, read_at: datetime, delta: int = 0, log_id: str = ""
+        self,
+        *,
+        snapshot_id: str,
+        read_at: datetime,
+        delta: int = 0,
+        log_id: str = "",
+        position: str = "",
+        is_held: bool = False,
     ) -> Manifest:
         folder = self.folder(snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
-        now = datetime.now(UTC)
         manifest = Manifest(
             snapshot_id=snapshot_id,
             read_at=read_at,
-            activated_at=now,
+            activated_at=datetime.now(UTC),
             delta=delta,
             log_id=log_id,
+            position=position,
+            is_held=is_held,
         )
         self._write(MANIFEST_FILE, manifest)
         return manifest

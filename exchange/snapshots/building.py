@@ -29,7 +29,7 @@ class Built:
 
 def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> Built:
     progress.begin(Phase.INDEXING, len(composer.market.bookings))
-    index = ATree(composer.vocabulary.index_catalog())
+    index = ATree(composer.market.catalog)
     for name, expression in composer.definitions():
         index.define(name, expression)
     entries = insert_entries(index, composer, progress)

@@ -7,7 +7,7 @@ A booking that cannot be built is left out with its reason; it never spoils the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -17,6 +17,8 @@ from exchange.routing import Graph, Path
 from exchange.routing.policies import BrokenPathError, pin_path
 from exchange.serving.bookings import BookingRow
 from exchange.snapshots.market import BookedPair, CampaignRow, Market
+from exchange.snapshots.models import ChangeKind
+from exchange.snapshots.quarantine import Quarantine
 from exchange.snapshots.vocabulary import Vocabulary
 from targeting import Expression, ExpressionError
 
@@ -55,30 +57,39 @@ class SkipError(Exception):
     """This booking cannot be built; the message says why, for people."""
 
 
+class Compiled(dict[int, Expression | ExpressionError]):
+    """Expressions by the id of what they belong to, each compiled when it is first asked for."""
+
+    def __init__(self, compile_one: Callable[[int], Expression | ExpressionError]) -> None:
+        self._compile_one = compile_one
+
+    def __missing__(self, key: int) -> Expression | ExpressionError:
+        self[key] = self._compile_one(key)
+        return self[key]
+
+
 class Composer:
     """Compiles every expression once and joins it with the paths. Not thread-safe."""
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: Market, quarantine: Quarantine | None = None) -> None:
         self.market = market
         self.skipped = Skipped()
-        self.vocabulary = Vocabulary(market)
-        owners = {link.edge_id: market.organisation_of(link.seller_id) for link in market.links}
-        self.edges = {
-            key: self._compile(text, owners.get(key))
-            for key, text in market.edge_expressions.items()
-        }
-        self.campaigns = {
-            key: self._compile(campaign.expression, market.organisation_of(campaign.advertiser_id))
-            for key, campaign in market.campaigns.items()
-        }
-        names = {party_id: party.name for party_id, party in market.parties.items()}
-        self._graph = Graph(market.links, names)
+        self.quarantine = quarantine or Quarantine()
+        self.vocabulary = Vocabulary(market, self.quarantine)
+        self.edges = Compiled(self._compile_edge)
+        self.campaigns = Compiled(self._compile_campaign)
+        self.graph = Graph(market.links, market.names())
         self._paths: dict[int, dict[int, Path]] = {}
 
     def definitions(self) -> Iterator[tuple[str, Expression]]:
-        """Audiences and edges that compile; what needs another one is skipped by `entries`."""
+        """What campaigns and edges refer to, each after what it refers to itself, as far as it
+        compiles; what needs another one is skipped by `entries`."""
+        edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
+        for campaign_id in self.market.campaigns:
+            self.campaigns[campaign_id]  # noqa: B018  (finds the conditions on lists)
+        yield from self.vocabulary.slots.items()
         yield from self.vocabulary.audiences.items()
-        for edge_id, compiled in self.edges.items():
+        for edge_id, compiled in edges.items():
             if isinstance(compiled, Expression):
                 yield edge_name(edge_id), compiled
 
@@ -86,11 +97,11 @@ class Composer:
         """In ascending order of booking id."""
         for pair in self.market.bookings:
             try:
-                yield self._compose(pair)
+                yield self.compose(pair)
             except SkipError as skip:
                 self.skipped.add(pair, str(skip))
 
-    def _compose(self, pair: BookedPair) -> Entry:
+    def compose(self, pair: BookedPair) -> Entry:
         campaign = self.market.campaigns[pair.campaign_id]
         expression = self._usable(self.campaigns[pair.campaign_id], "The campaign's expression")
         path = self._path(pair, campaign.advertiser_id)
@@ -103,12 +114,22 @@ class Composer:
             edge_ids=path.edge_ids,
         )
 
-    def _compile(self, text: str, organisation_id: int | None) -> Expression | ExpressionError:
-        """An error is a value here: it becomes the reason of every booking that needs the text."""
-        try:
-            return self.vocabulary.compile(text, organisation_id)
-        except ExpressionError as error:
-            return error
+    def _compile_edge(self, edge_id: int) -> Expression | ExpressionError:
+        link = self.graph.links[edge_id]
+        text = self.market.edge_expressions[edge_id]
+        return self._compile(ChangeKind.EDGE, edge_id, text, link.seller_id)
+
+    def _compile_campaign(self, campaign_id: int) -> Expression | ExpressionError:
+        row = self.market.campaigns[campaign_id]
+        return self._compile(ChangeKind.CAMPAIGN, campaign_id, row.expression, row.advertiser_id)
+
+    def _compile(
+        self, kind: ChangeKind, object_id: int, text: str, party_id: int
+    ) -> Expression | ExpressionError:
+        owner = self.market.organisation_of(party_id)
+        return self.quarantine.compile(
+            kind, object_id, text, lambda form: self.vocabulary.compile(form, owner)
+        )
 
     def _usable(self, compiled: Expression | ExpressionError, what: str) -> Expression:
         if isinstance(compiled, ExpressionError):
@@ -123,13 +144,13 @@ class Composer:
 
     def _pinned(self, pair: BookedPair, advertiser_id: int) -> Path:
         try:
-            return pin_path(self._graph, pair.pinned_edges, pair.publisher_id, advertiser_id)
+            return pin_path(self.graph, pair.pinned_edges, pair.publisher_id, advertiser_id)
         except BrokenPathError as error:
             raise SkipError(f"Its pinned path does not hold: {error}.") from error
 
     def _cheapest(self, publisher_id: int, advertiser_id: int) -> Path:
         if publisher_id not in self._paths:
-            self._paths[publisher_id] = self._graph.cheapest_paths(publisher_id)
+            self._paths[publisher_id] = self.graph.cheapest_paths(publisher_id)
         path = self._paths[publisher_id].get(advertiser_id)
         if path is None:
             raise SkipError("No active path leads from the publisher to the advertiser.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -79,33 +80,52 @@ class Market:
     audiences: list[AudienceRow] = field(default_factory=list)
     value_lists: list[ListRow] = field(default_factory=list)
     operator_ids: frozenset[int] = frozenset()
+    position: str = ""  # the database snapshot that was read
+
+    def names(self) -> dict[int, str]:
+        return {party_id: party.name for party_id, party in self.parties.items()}
 
     def organisation_of(self, party_id: int) -> int | None:
         return self.parties[party_id].organisation_id
 
 
+@contextmanager
+def one_moment() -> Iterator[str]:
+    """Everything read in the block is as of one moment; gives its name, with which Postgres can
+    tell later whether a transaction was seen."""
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        cursor.execute("SELECT pg_current_snapshot()::text")
+        (position,) = cursor.fetchone()
+        yield position
+
+
 def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None]) -> Market:
-    """Reads everything as of one moment; edits that commit meanwhile belong to the next build."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        read_at = datetime.now(UTC)
+    """Reads everything as of one moment; edits that commit meanwhile belong to deltas."""
+    with one_moment() as position:
         begin(live_bookings().count())
-        links, edge_expressions = read_edges()
-        return Market(
-            read_at=read_at,
-            catalog=load_catalog(),
-            parties=read_parties(),
-            links=links,
-            edge_expressions=edge_expressions,
-            campaigns=read_campaigns(),
-            bookings=read_bookings(advance),
-            audiences=read_audiences(),
-            value_lists=read_lists(),
-            operator_ids=frozenset(
-                Organisation.objects.filter(is_operator=True).values_list("pk", flat=True)
-            ),
-        )
+        market = read_surroundings(position)
+        return replace(market, campaigns=read_campaigns(), bookings=read_bookings(advance))
+
+
+def read_surroundings(position: str) -> Market:
+    """All but campaigns and bookings, of which there are many. In a block of `one_moment`."""
+    links, edge_expressions = read_edges()
+    return Market(
+        read_at=datetime.now(UTC),
+        position=position,
+        catalog=load_catalog(),
+        parties=read_parties(),
+        links=links,
+        edge_expressions=edge_expressions,
+        campaigns={},
+        bookings=[],
+        audiences=read_audiences(),
+        value_lists=read_lists(),
+        operator_ids=frozenset(
+            Organisation.objects.filter(is_operator=True).values_list("pk", flat=True)
+        ),
+    )
 
 
 def live_bookings() -> QuerySet[Booking]:
@@ -129,9 +149,11 @@ def read_edges() -> tuple[list[Link], dict[int, str]]:
     return links, expressions
 
 
-def read_campaigns() -> dict[int, CampaignRow]:
+def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]:
     columns = ("id", "name", "advertiser_id", "expression", "starts_at", "ends_at", "bid_cpm")
     rows = Campaign.objects.live().order_by().values_list(*columns)
+    if ids is not None:
+        rows = rows.filter(pk__in=ids)
     return {row[0]: CampaignRow(*row[1:]) for row in rows.iterator(CHUNK_ROWS)}
 
 

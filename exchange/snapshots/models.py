@@ -160,6 +160,7 @@ class DeltaLog(models.Model):
         default=0, help_text="Bookings whose change waits for the next build."
     )
     deferred = models.JSONField(default=list, blank=True, help_text="Why, the first ones.")
+    defined = models.JSONField(default=list, blank=True, help_text="Names that records define.")
     is_held = models.BooleanField(
         default=False, help_text="Rolled back: what changed since is held back."
     )

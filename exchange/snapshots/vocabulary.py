@@ -1,17 +1,19 @@
-"""Audiences and lists as the index names them: `@audience.17`, `$list.5`.
+"""Audiences and lists as the index names them: `@audience.17`, `@list.5.in.geo.city`.
 
-People of every organisation have their own names; the index has one for each thing. A list is
-checked once per kind of condition that uses it, however many expressions do.
+People of every organisation have their own names; the index has one for each thing. A condition on
+a list is a definition of its own, checked once however many expressions use it: when the list
+changes, servers replace that definition, and no booking is inserted again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import ChainMap
 from dataclasses import replace
 
-from exchange.market.names import Definitions, Lists, Names, Values
+from exchange.market.names import Definitions, Lists, Names, load_values
 from exchange.snapshots.market import Market
-from matcher_ext.catalog import CompiledCatalog
+from exchange.snapshots.models import ChangeKind
+from exchange.snapshots.quarantine import Quarantine
 from targeting import Expression, ExpressionError, parse
 from targeting.tree import And, Node, Not, Or, Predicate, Reference, Xnor, Xor, walk
 
@@ -19,16 +21,20 @@ Compiled = Expression | ExpressionError
 
 
 class Vocabulary:
-    """`audiences` are those that compile, each after what it refers to. Not thread-safe."""
+    """`audiences` are those that compile, each after what it refers to; `slots` are the conditions
+    on lists that they and other expressions use. Not thread-safe."""
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: Market, quarantine: Quarantine | None = None) -> None:
         self._market = market
+        self._quarantine = quarantine or Quarantine()
         self._audiences = {audience_name(audience.id): audience for audience in market.audiences}
+        self._lists = {row.id: row for row in market.value_lists}
         self._names: dict[int | None, Names] = {}
-        self._checked: dict[tuple[str, str, str], ExpressionError | None] = {}
-        self._lists: dict[str, Values] = {}
         self._compiled: dict[str, Compiled] = {}
+        self._refused_slots: dict[str, ExpressionError] = {}
+        self.slots: dict[str, Expression] = {}
         self.audiences: dict[str, Expression] = {}
+        self._definitions = ChainMap(self.slots, self.audiences)
         for name in self._audiences:
             self._compile_audience(name)
 
@@ -39,58 +45,60 @@ class Vocabulary:
         read = parse(text, self._market.catalog, definitions=names.definitions)
         if not read.references and not read.list_names:
             return read
+        self._check_lists(read, names)
         root = rename(read.root, names)
-        expression = Expression(
-            root, self._market.catalog, definitions=self.audiences, lists=self._lists
-        )
-        self._check_lists(root, names)
-        for reference in expression.references:
+        expression = Expression(root, self._market.catalog, definitions=self._definitions)
+        for reference in expression.references - self.slots.keys():
             compiled = self._compile_audience(reference)
             if isinstance(compiled, ExpressionError):
                 raise compiled
         return expression
 
-    def index_catalog(self) -> CompiledCatalog:
-        """The catalogue with every list that is in use, for the index."""
-        return self._market.catalog.compiled.with_lists(self._lists)
+    def define_slot(self, name: str) -> Expression | None:
+        """The condition that a slot's name tells, with the list's values of now; None if there is
+        no such list any more, or its values do not fit."""
+        if name not in self.slots and name not in self._refused_slots:
+            list_id, condition = read_slot(name)
+            row = self._lists.get(list_id)
+            if row is None:
+                return None
+            values = load_values(row.id, row.current_number, row.type)
+            self._try_slot(name, replace(condition, operands=tuple(values)))
+        return self.slots.get(name)
 
     def _compile_audience(self, name: str) -> Compiled:
         if name not in self._compiled:
             audience = self._audiences[name]
-            try:
-                compiled = self.compile(audience.expression, audience.organisation_id)
+            compiled = self._quarantine.compile(
+                ChangeKind.AUDIENCE,
+                audience.id,
+                audience.expression,
+                lambda text: self.compile(text, audience.organisation_id),
+            )
+            if isinstance(compiled, Expression):
                 self.audiences[name] = compiled
-                self._compiled[name] = compiled
-            except ExpressionError as error:
-                self._compiled[name] = error
+            self._compiled[name] = compiled
         return self._compiled[name]
 
-    def _check_lists(self, root: Node, names: Names) -> None:
+    def _check_lists(self, expression: Expression, names: Names) -> None:
         """An unknown list keeps its name, and is refused here like in every check."""
-        for node in walk(root):
+        for node in walk(expression.root):
             if isinstance(node, Predicate) and node.list_name is not None:
-                error = self._check_list(node, names)
-                if error is not None:
-                    raise error
+                if node.list_name not in names.lists:
+                    parse(expression.text, self._market.catalog, lists={})
+                name = slot_name(node, names)
+                if self.define_slot(name) is None:
+                    raise self._refused_slots[name]
 
-    def _check_list(self, node: Predicate, names: Names) -> ExpressionError | None:
-        name = str(node.list_name)
-        kind = (name, node.attribute, node.operator)
-        if kind not in self._checked:
-            owned = (own for own in names.lists if index_list(own, names) == name)
-            values = {name: names.lists[own] for own in owned}  # noqa: B035  one, or none
-            self._checked[kind] = self._try(node, values)
-            if self._checked[kind] is None:
-                self._lists.update(values)
-        return self._checked[kind]
-
-    def _try(self, node: Predicate, values: Mapping[str, Values]) -> ExpressionError | None:
-        text = f"{node.attribute} {node.operator} ${node.list_name}"
+    def _try_slot(self, name: str, condition: Predicate) -> None:
+        """Checked as a person would write it, with the list's name: the errors then speak of it."""
+        text = Expression(replace(condition, operands=(), list_name="it"), self._market.catalog)
         try:
-            parse(text, self._market.catalog, lists=values)
+            parse(text.text, self._market.catalog, lists={"it": condition.operands})  # type: ignore[dict-item]
         except ExpressionError as error:
-            return error
-        return None
+            self._refused_slots[name] = error
+        else:
+            self.slots[name] = Expression(condition, self._market.catalog)
 
     def _names_of(self, organisation_id: int | None) -> Names:
         if organisation_id not in self._names:
@@ -119,8 +127,19 @@ def audience_name(audience_id: int) -> str:
     return f"audience.{audience_id}"
 
 
-def index_list(name: str, names: Names) -> str:
-    return f"list.{names.lists.rows[name][0]}" if name in names.lists else name
+def slot_name(node: Predicate, names: Names) -> str:
+    """`list.5.not_in.geo.city`, with the parts of the operator joined."""
+    list_id = names.lists.rows[str(node.list_name)][0]
+    words = ["not"] * node.negated + ["count"] * node.counted + node.operator.split()
+    return f"list.{list_id}.{'_'.join(words)}.{node.attribute}"
+
+
+def read_slot(name: str) -> tuple[int, Predicate]:
+    _, list_id, operator, attribute = name.split(".", 3)
+    words = operator.split("_")
+    negated, counted = "not" in words[:1], "count" in words[:2]
+    kept = " ".join(words[negated + counted :])
+    return int(list_id), Predicate(attribute, kept, negated=negated, counted=counted)
 
 
 def rename(node: Node, names: Names) -> Node:
@@ -131,5 +150,5 @@ def rename(node: Node, names: Names) -> Node:
     if isinstance(node, Reference):
         return replace(node, name=audience_name(names.definitions.rows[node.name][0]))
     if isinstance(node, Predicate) and node.list_name is not None:
-        return replace(node, list_name=index_list(node.list_name, names))
+        return Reference(slot_name(node, names), node.notes)
     return node

@@ -94,7 +94,7 @@ def erin(story: Story) -> User:
 
 
 def build(composer: Composer) -> ATree:
-    index = ATree(composer.vocabulary.index_catalog())
+    index = ATree(composer.market.catalog)
     for name, expression in composer.definitions():
         index.define(name, expression)
     for entry in composer.entries():

@@ -23,7 +23,7 @@ TABLES = [
 CREATE_FUNCTIONS = f"""
 CREATE FUNCTION note_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (SELECT count(*) FROM (SELECT FROM changed LIMIT {MANY} + 1) AS some) > {MANY} THEN
+    IF (SELECT count(*) FROM (SELECT FROM changed LIMIT {MANY} + 1) AS first_rows) > {MANY} THEN
         INSERT INTO snapshots_change (kind, object_id, xid)
             VALUES (TG_ARGV[0], NULL, pg_current_xact_id());
     ELSE
@@ -34,7 +34,7 @@ BEGIN
 END $$;
 CREATE FUNCTION note_updated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (SELECT count(*) FROM (SELECT FROM changed LIMIT {MANY} + 1) AS some) > {MANY} THEN
+    IF (SELECT count(*) FROM (SELECT FROM changed LIMIT {MANY} + 1) AS first_rows) > {MANY} THEN
         INSERT INTO snapshots_change (kind, object_id, xid)
             SELECT TG_ARGV[0], NULL, pg_current_xact_id() FROM changed JOIN former USING (id)
             WHERE changed.version <> former.version LIMIT 1;

@@ -1,0 +1,188 @@
+"""Writes what changed as numbered deltas beside the live snapshot: in order, exactly once.
+
+One writer at a time, by a lock of the database session. A record is in the directory before the
+table says so: a writer that dies in between is made good by the next, which takes the record over
+and never writes that number again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from exchange.serving.deltas import DeltaLogFolder
+from exchange.serving.directory import INDEX_FILE, Manifest, SnapshotDirectory
+from exchange.snapshots.drafting import MAX_REINSERTED, Draft, Served, draft_delta
+from exchange.snapshots.market import Market, one_moment
+from exchange.snapshots.models import DeltaLog, SnapshotBuild
+from exchange.snapshots.quarantine import record_quarantine
+from exchange.snapshots.requests import request_build
+from matcher_ext import Snapshot
+from matcher_ext.catalog import CompiledCatalog
+
+Status = SnapshotBuild.Status
+
+# Any number that nothing else in this database locks.
+WRITER_LOCK = 7_301_002
+MAX_REASONS_KEPT = 5
+# A build that fails at once must not be asked for every second.
+PAUSE_AFTER_FAILURE = timedelta(seconds=60)
+
+
+def snapshot_directory() -> SnapshotDirectory:
+    return SnapshotDirectory(settings.SNAPSHOT_DIR)
+
+
+def new_log_id() -> str:
+    return secrets.token_hex(8)
+
+
+@contextmanager
+def only_writer() -> Iterator[None]:
+    """A session's lock, not a transaction's: it must be held before the moment that is read, and
+    over several transactions. It ends with the connection, so also with the process."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [WRITER_LOCK])
+    try:
+        yield
+    finally:
+        if connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [WRITER_LOCK])
+
+
+def write_changes() -> int:
+    """Brings servers up to now; says how many records it wrote. Nothing to do is nearly free."""
+    with only_writer():
+        log = settle()
+        if log is None or log.is_held or not write_next(log):
+            return 0
+    ask_for_build()
+    return 1
+
+
+def settle() -> DeltaLog | None:
+    """The log as the directory has it: the manifest decides which, its records how far. None as
+    long as no snapshot is live. Only for the writer."""
+    manifest = snapshot_directory().read_manifest()
+    if manifest is None or not manifest.log_id:
+        return None
+    log = DeltaLog.objects.filter(log_id=manifest.log_id).first()
+    if log is None:
+        log = take_over(manifest)
+    folder = DeltaLogFolder(snapshot_directory(), log.log_id)
+    for delta in folder.read_after(log.number):
+        log.number, log.position = delta.number, delta.position
+        log.reinserted_count += len(delta.entries)
+        log.deferred_count += delta.deferred
+        log.defined = sorted({*log.defined, *delta.definitions})
+        log.save()
+    return log
+
+
+@transaction.atomic
+def take_over(manifest: Manifest) -> DeltaLog:
+    """What was activated by somebody who died before the tables said so."""
+    builds = SnapshotBuild.objects.filter(snapshot_id=manifest.snapshot_id)
+    builds = builds.exclude(status__in=[Status.QUEUED, Status.FAILED])
+    activated = builds.order_by("-id").first()
+    if activated is not None:
+        SnapshotBuild.objects.filter(status=Status.LIVE).update(status=Status.REPLACED)
+        SnapshotBuild.objects.filter(pk=activated.pk).update(
+            status=Status.LIVE, finished_at=manifest.activated_at
+        )
+    return replace_log(manifest)
+
+
+def replace_log(manifest: Manifest) -> DeltaLog:
+    log = DeltaLog(
+        pk=1,
+        log_id=manifest.log_id,
+        snapshot_id=manifest.snapshot_id,
+        number=manifest.delta,
+        position=manifest.position,
+        is_held=manifest.is_held,
+    )
+    log.save()
+    return log
+
+
+def write_next(log: DeltaLog) -> bool:
+    """One record from where the log is to now, or none if nothing that is served changed."""
+    folder = DeltaLogFolder(snapshot_directory(), log.log_id)
+    with one_moment() as position:
+        drafted = draft_delta(
+            since=log.position,
+            position=position,
+            served=find_served(log),
+            limit=find_room(log),
+        )
+    if drafted is None:
+        return False
+    draft, market = drafted
+    if not draft.is_empty:
+        folder.write(draft.numbered(market, log.log_id, log.number + 1))
+        log.number += 1
+    note_written(log, draft, market)
+    return not draft.is_empty
+
+
+def note_written(log: DeltaLog, draft: Draft, market: Market) -> None:
+    log.position = market.position
+    log.reinserted_count += len(draft.entries)
+    log.deferred_count += draft.deferred_count
+    log.defined = sorted({*log.defined, *draft.definitions})
+    reasons = [{"why": why, "bookings": count} for why, count in draft.deferred]
+    log.deferred = [*log.deferred, *reasons][:MAX_REASONS_KEPT]
+    with transaction.atomic():
+        log.save()
+        record_quarantine(draft.quarantine, is_complete=False)
+
+
+def find_room(log: DeltaLog) -> int:
+    """While a build is on its way, deltas go on; but they must not outgrow what they lie beside."""
+    return max(min(MAX_REINSERTED, 3 * MAX_REINSERTED - log.reinserted_count), 0)
+
+
+def needs_build(log: DeltaLog) -> str:
+    """Why, in words; empty if it does not."""
+    if log.deferred:
+        return str(log.deferred[0]["why"])
+    if log.deferred_count:
+        return "Changes wait that are too large for deltas."
+    if log.reinserted_count > MAX_REINSERTED:
+        return f"More than {MAX_REINSERTED:,} bookings were changed since the last build."
+    return ""
+
+
+def ask_for_build() -> SnapshotBuild | None:
+    """If the log has become too large, or something waits for a build, and none is on its way."""
+    log = DeltaLog.objects.first()
+    if log is None or log.is_held or not (why := needs_build(log)):
+        return None
+    if SnapshotBuild.objects.filter(status__in=[Status.QUEUED, Status.BUILDING]).exists():
+        return None
+    just_now = timezone.now() - PAUSE_AFTER_FAILURE
+    if SnapshotBuild.objects.filter(status=Status.FAILED, finished_at__gt=just_now).exists():
+        return None
+    return request_build(reason=why)
+
+
+def find_served(log: DeltaLog) -> Served:
+    """What servers know that have taken up everything so far."""
+    catalog, names = open_served(snapshot_directory().folder(log.snapshot_id) / INDEX_FILE)
+    return Served(catalog, names.union(log.defined))
+
+
+@lru_cache(maxsize=2)  # a snapshot never changes
+def open_served(path: Path) -> tuple[CompiledCatalog, frozenset[str]]:
+    index = Snapshot.open(path)
+    return index.catalog, frozenset(index.definition_names())

@@ -1,0 +1,274 @@
+"""From what changed to a delta: which bookings are inserted again, which die, what is redefined.
+
+Bookings are composed anew from the market as it is now, never patched, so a delta is right whatever
+the order of the edits in it. What would insert more than a delta may hold waits for a build: the
+smallest causes go first, the others are named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import RawSQL
+
+from exchange.market.models import Booking, Campaign, Edge
+from exchange.serving.deltas import Delta, DeltaEntry
+from exchange.snapshots.changes import (
+    Changes,
+    GraphChange,
+    find_graph_change,
+    find_moved_pairs,
+    read_changes,
+)
+from exchange.snapshots.composing import Composer, SkipError, edge_name
+from exchange.snapshots.market import BookedPair, Market, read_campaigns, read_surroundings
+from exchange.snapshots.models import ChangeKind, Quarantined
+from exchange.snapshots.quarantine import Quarantine, read_former_texts
+from exchange.snapshots.vocabulary import audience_name
+from matcher_ext.catalog import CompiledCatalog
+from matcher_ext.language import check_text
+from targeting import Expression, ExpressionError
+
+MAX_REINSERTED = 20_000
+# No path can take such an edge; bookings that wait for a build with a path over it must not match.
+CLOSED = "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What servers have: the catalogue of the snapshot, and the names that are defined."""
+
+    catalog: CompiledCatalog
+    names: frozenset[str]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A delta before it has a number; `deferred` are reasons with counts of bookings."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    entries: list[DeltaEntry] = field(default_factory=list)
+    dead: list[int] = field(default_factory=list)
+    deferred: list[tuple[str, int]] = field(default_factory=list)
+    quarantine: Quarantine = field(default_factory=Quarantine)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.definitions or self.entries or self.dead or self.deferred)
+
+    @property
+    def deferred_count(self) -> int:
+        return sum(count for _, count in self.deferred)
+
+    def numbered(self, market: Market, log_id: str, number: int) -> Delta:
+        return Delta(
+            log_id=log_id,
+            number=number,
+            position=market.position,
+            read_at=market.read_at,
+            definitions=self.definitions,
+            entries=tuple(self.entries),
+            dead=tuple(self.dead),
+            deferred=self.deferred_count,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Bookings that one thing touches: all of them, or none, are in a delta."""
+
+    why: str
+    bookings: QuerySet[Booking]
+
+
+def draft_delta(
+    *, since: str, position: str, served: Served, limit: int = MAX_REINSERTED
+) -> tuple[Draft, Market] | None:
+    """None if nothing changed. In a block of `one_moment`, whose name is `position`."""
+    changes = read_changes(since)
+    if not changes:
+        return None
+    drafter = Drafter(changes, read_surroundings(position), served, limit)
+    return drafter.draft(), drafter.market
+
+
+class Drafter:
+    """Makes one draft. Not thread-safe."""
+
+    def __init__(self, changes: Changes, market: Market, served: Served, limit: int) -> None:
+        self.market = market
+        self._changes = changes
+        self._served = served
+        self._limit = limit
+        self._has_same_catalog = is_same(served.catalog, market.catalog.compiled)
+        self._draft = Draft(quarantine=Quarantine(read_former_texts))
+        self._composer = Composer(market, self._draft.quarantine)
+        self._retry_quarantined()
+        self._graph_change = find_graph_change(changes, market)
+
+    def draft(self) -> Draft:
+        self._defer_what_is_whole()
+        chosen = self._choose_bookings()
+        self._redefine()
+        self._compose(chosen)
+        return self._draft
+
+    def _retry_quarantined(self) -> None:
+        """A new audience or list may be what somebody's expression was waiting for."""
+        if self._changes.ids.keys() & {ChangeKind.AUDIENCE, ChangeKind.VALUE_LIST}:
+            for row in Quarantined.objects.all():
+                self._changes.ids[ChangeKind(row.kind)].add(row.object_id)
+
+    def _defer_what_is_whole(self) -> None:
+        self._draft.deferred += [
+            (f"Very many rows ({kind.label}) were changed at once.", 0)
+            for kind in sorted(self._changes.many)
+        ]
+        if self._changes.ids.get(ChangeKind.ATTRIBUTE) and not self._has_same_catalog:
+            self._draft.deferred.append(("The attribute catalogue changed.", 0))
+        if self._changes.ids.get(ChangeKind.ORGANISATION):
+            self._draft.deferred.append(("Another organisation operates the exchange.", 0))
+
+    def _choose_bookings(self) -> dict[int, BookedPair]:
+        """Live bookings to insert again; the others among those touched are dead at once."""
+        chosen: dict[int, BookedPair] = {}
+        dead: set[int] = set()
+        room = self._limit
+        counted = [(count_served(cause.bookings), cause) for cause in self._causes()]
+        for count, cause in sorted(counted, key=lambda pair: pair[0]):
+            dead |= set(cause.bookings.exclude(is_served()).values_list("pk", flat=True))
+            if count > room:
+                self._draft.deferred.append((cause.why, count))
+                continue
+            room -= count
+            chosen |= read_bookings(cause.bookings.filter(is_served()))
+        self._draft.dead += sorted(dead)
+        return chosen
+
+    def _causes(self) -> Iterable[Cause]:
+        ids = self._changes.ids
+        if booking_ids := ids.get(ChangeKind.BOOKING):
+            yield Cause("Bookings changed.", Booking.objects.filter(pk__in=booking_ids))
+        for campaign_id in sorted(ids.get(ChangeKind.CAMPAIGN, ())):
+            bookings = Booking.objects.filter(campaign_id=campaign_id)
+            yield Cause(f"Campaign {campaign_id} changed.", bookings)
+        if self._graph_change:
+            yield from self._causes_of_paths(self._graph_change)
+
+    def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
+        cheapest = Booking.objects.filter(is_served()).exclude(policy=Booking.Policy.PINNED)
+        pairs = set(cheapest.order_by().values_list("publisher_id", "advertiser_id").distinct())
+        moved = find_moved_pairs(change, self._composer.graph, pairs)
+        if moved:
+            yield Cause("Cheapest paths moved.", cheapest.filter(of_pairs(moved)))
+        touched = change.changed_edges | edges_of(change.renamed_parties)
+        if touched:
+            pinned = Booking.objects.filter(
+                policy=Booking.Policy.PINNED, pinned_edges__overlap=sorted(touched)
+            )
+            yield Cause("Pinned paths changed.", pinned)
+
+    def _redefine(self) -> None:
+        ids = self._changes.ids
+        for list_id in sorted(ids.get(ChangeKind.VALUE_LIST, ())):
+            for name in sorted(self._served.names):
+                if name.startswith(f"list.{list_id}."):
+                    self._define(name, self._composer.vocabulary.define_slot(name))
+        for audience_id in sorted(ids.get(ChangeKind.AUDIENCE, ())):
+            name = audience_name(audience_id)
+            self._define(name, self._composer.vocabulary.audiences.get(name))
+        for edge_id in sorted(ids.get(ChangeKind.EDGE, ())):
+            if edge_id in self.market.edge_expressions:
+                self._define(edge_name(edge_id), self._composer.edges[edge_id])
+            elif edge_name(edge_id) in self._served.names:
+                self._draft.definitions[edge_name(edge_id)] = CLOSED
+
+    def _define(self, name: str, compiled: Expression | ExpressionError | None) -> None:
+        """Together with what it refers to and servers do not know yet."""
+        if not isinstance(compiled, Expression) or name in self._draft.definitions:
+            return
+        self._define_references(compiled)
+        if self._is_readable(compiled.text):
+            self._draft.definitions[name] = compiled.text
+        else:
+            self._draft.deferred.append((f"@{name} uses attributes that are new.", 0))
+
+    def _define_references(self, expression: Expression) -> None:
+        for name in sorted(expression.references - self._served.names):
+            self._define(name, expression.definitions.get(name))
+
+    def _compose(self, chosen: dict[int, BookedPair]) -> None:
+        campaign_ids = {pair.campaign_id for pair in chosen.values()}
+        self.market.campaigns.update(read_campaigns(campaign_ids))
+        unreadable = 0
+        for booking_id, pair in sorted(chosen.items()):
+            try:
+                entry = self._composer.compose(pair)
+            except SkipError:
+                self._draft.dead.append(booking_id)
+                continue
+            campaign = self._composer.campaigns[pair.campaign_id]
+            if isinstance(campaign, Expression):
+                self._define_references(campaign)
+            self._define_edges(entry.edge_ids)
+            if self._is_readable(entry.text):
+                self._draft.entries.append(DeltaEntry(entry.row, entry.text))
+            else:
+                unreadable += 1
+        if unreadable:
+            self._draft.deferred.append(("Campaigns use attributes that are new.", unreadable))
+
+    def _define_edges(self, edge_ids: Iterable[int]) -> None:
+        for edge_id in edge_ids:
+            if edge_name(edge_id) not in self._served.names:
+                self._define(edge_name(edge_id), self._composer.edges[edge_id])
+
+    def _is_readable(self, text: str) -> bool:
+        """Servers know the catalogue of the snapshot; a newer one comes with the next build."""
+        if self._has_same_catalog:
+            return True
+        try:
+            check_text(self._served.catalog, text, composed=True)
+        except ExpressionError:
+            return False
+        return True
+
+
+def is_same(one: CompiledCatalog, other: CompiledCatalog) -> bool:
+    """A catalogue that was read from a file has lists where others have tuples."""
+    return json.dumps(one.rows) == json.dumps(other.rows)
+
+
+def is_served() -> Q:
+    """Whether a booking belongs into what is served."""
+    live = Campaign.objects.live().filter(pk=OuterRef("campaign_id"))
+    return Q(Exists(live), is_active=True, retired_at=None)
+
+
+def count_served(bookings: QuerySet[Booking]) -> int:
+    return bookings.filter(is_served()).order_by().count()
+
+
+def read_bookings(bookings: QuerySet[Booking]) -> dict[int, BookedPair]:
+    columns = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges")
+    rows = bookings.order_by().values_list(*columns)
+    return {row[0]: BookedPair(*row[:4], tuple(row[4])) for row in rows.iterator()}
+
+
+def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:
+    """Publisher and advertiser at once; thousands of them must not become thousands of terms."""
+    publisher_ids, advertiser_ids = (list(ids) for ids in zip(*pairs, strict=True))
+    found = RawSQL(  # noqa: S611  (nothing but parameters)
+        "SELECT id FROM market_booking JOIN unnest(%s::bigint[], %s::bigint[]) AS pairs (p, a)"
+        " ON publisher_id = p AND advertiser_id = a",
+        (publisher_ids, advertiser_ids),
+    )
+    return Q(pk__in=found)
+
+
+def edges_of(party_ids: Collection[int]) -> set[int]:
+    ends = Q(seller_id__in=party_ids) | Q(buyer_id__in=party_ids)
+    return set(Edge.objects.filter(ends).values_list("pk", flat=True)) if party_ids else set()
