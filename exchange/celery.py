@@ -17,6 +17,17 @@ app.conf.beat_schedule = {
         "task": "reports.run_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="0"),
     },
+    "nightly build of a snapshot": {
+        "task": "snapshots.build_nightly",
+        "schedule": crontab(hour=str(settings.NIGHTLY_BUILD_HOUR_UTC), minute="0"),
+    },
+    # Changes are announced when they are saved; this finds those whose message was lost, and those
+    # that nobody announced.
+    "sweep of changes": {
+        "task": "snapshots.write_changes",
+        "schedule": 1.0,
+        "options": {"expires": 1},
+    },
     # Finds what lost messages and lost workers left; one that waited too long is not needed.
     "sweep of snapshot builds and keys": {
         "task": "snapshots.sweep",

@@ -137,7 +137,10 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Longer than the longest build or report, or Redis hands a running task to a second worker.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 12 * 3600}
 CELERY_TIMEZONE = "UTC"
+# A queue of its own: changes must not wait for a worker that builds or counts for minutes.
+CELERY_TASK_ROUTES = {"snapshots.write_changes": {"queue": "changes"}}
 NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
+NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 4)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")
 
 AUTH_USER_MODEL = "accounts.User"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,12 +34,32 @@ class HasText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a reader sees. `overlay` is None while nothing of the snapshot changed."""
+    """What a reader sees, from the first to the last question that it asks. `overlay` is None
+    while nothing of the snapshot changed."""
 
     snapshot: Snapshot
     beside: Snapshot
     overlay: Overlay | None
     size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
+        """The ids whose expressions are true of the visit, in no promised order."""
+        ids = self.snapshot.match_ids(visit, self.overlay)
+        if len(self.beside) == 0:
+            return ids
+        return numpy.concatenate([ids, self.beside.match_ids(visit)])
+
+    def match_with_warnings(
+        self, visit: Mapping[str, Any]
+    ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
+        """See Snapshot.match_with_warnings."""
+        ids, malformed = self.snapshot.match_with_warnings(visit, self.overlay)
+        if len(self.beside):
+            ids = numpy.sort(numpy.concatenate([ids, self.beside.match_ids(visit)]))
+        return ids, malformed
 
 
 class LiveIndex:
@@ -62,6 +82,11 @@ class LiveIndex:
     def __contains__(self, entry_id: int) -> bool:
         with self._lock:
             return self._holds(entry_id)
+
+    @property
+    def state(self) -> State:
+        """What is true now, and stays so for whoever holds it."""
+        return self._state
 
     @property
     def snapshot(self) -> Snapshot:
@@ -93,13 +118,33 @@ class LiveIndex:
         """Gives `@name` its meaning, or a new one, for the snapshot's entries as well."""
         text = expression if isinstance(expression, str) else expression.text
         with self._lock:
-            self._need_definitions(text)
-            if name in self._names:
-                self._dynamic.copy_definition(self._state.snapshot, name)
-            self._dynamic.define(name, text)
-            if name in self._names:
-                self._replaced.add(name)
+            self._define(name, text)
             self._publish()
+
+    def apply(
+        self,
+        *,
+        definitions: Iterable[tuple[str, str]] = (),
+        dead: Iterable[int] = (),
+        entries: Mapping[int, str] | None = None,
+    ) -> State:
+        """Many changes as one: readers see all of them or none. Definitions are made in their
+        order, `dead` may name ids that are not there, `entries` take the place of what has their
+        id. Where a text is refused, nothing is published; the same call may be tried again."""
+        entries = entries or {}
+        with self._lock:
+            for name, text in definitions:
+                self._define(name, text)
+            for entry_id in {*dead, *entries}:
+                if entry_id in self._dynamic:
+                    self._dynamic.delete(entry_id)
+                if entry_id in self._state.snapshot:
+                    self._dead.add(entry_id)
+            for text in entries.values():
+                self._need_definitions(text)
+            self._dynamic.insert_many(entries.keys(), entries.values())
+            self._publish()
+            return self._state
 
     def swap(self, snapshot: Snapshot) -> None:
         """Goes on from another snapshot, which holds all the changes so far."""
@@ -113,21 +158,13 @@ class LiveIndex:
 
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
         """The same ids as a numpy array, in no promised order."""
-        state = self._state
-        ids = state.snapshot.match_ids(visit, state.overlay)
-        if len(state.beside) == 0:
-            return ids
-        return numpy.concatenate([ids, state.beside.match_ids(visit)])
+        return self._state.match_ids(visit)
 
     def match_with_warnings(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
         """See Snapshot.match_with_warnings."""
-        state = self._state
-        ids, malformed = state.snapshot.match_with_warnings(visit, state.overlay)
-        if len(state.beside):
-            ids = numpy.sort(numpy.concatenate([ids, state.beside.match_ids(visit)]))
-        return ids, malformed
+        return self._state.match_with_warnings(visit)
 
     def stats(self) -> dict[str, int]:
         """Sizes of what lies beside the snapshot."""
@@ -144,6 +181,13 @@ class LiveIndex:
         return entry_id in self._dynamic or (
             entry_id in self._state.snapshot and entry_id not in self._dead
         )
+
+    def _define(self, name: str, text: str) -> None:
+        self._need_definitions(text)
+        if name in self._names:
+            self._dynamic.copy_definition(self._state.snapshot, name)
+            self._replaced.add(name)
+        self._dynamic.define(name, text)
 
     def _need_definitions(self, text: str) -> None:
         """The small index needs its own copy of what a text refers to."""

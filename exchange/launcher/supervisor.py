@@ -98,7 +98,7 @@ class Supervisor:
         self.children += self.servers.running
         self._record()
         self._prepare()
-        for program in [self._web(), self._worker(), self._beat()]:
+        for program in [self._web(), self._worker(), self._follower(), self._beat()]:
             self._start(program)
         self._wait_until_ready()
         self._record(is_ready=True)
@@ -178,6 +178,12 @@ class Supervisor:
         options = ["--concurrency", "2", "--loglevel", "INFO"]
         options += ["--without-gossip", "--without-mingle"]  # there is only this worker
         return self._program("worker", "celery", "-A", "exchange.celery", "worker", *options)
+
+    def _follower(self) -> Program:
+        """Brings changes to the servers, also while the other worker is busy for minutes."""
+        options = ["--queues", "changes", "--pool", "solo", "--hostname", "changes@%h"]
+        options += ["--loglevel", "WARNING", "--without-gossip", "--without-mingle"]
+        return self._program("changes", "celery", "-A", "exchange.celery", "worker", *options)
 
     def _beat(self) -> Program:
         folder = self.order.var / "beat"

@@ -14,7 +14,8 @@ from typing import Annotated
 
 import msgspec
 
-from exchange.serving.bookings import Bookings, Integers
+from exchange.serving.bookings import Integers
+from exchange.serving.changed_bookings import BookingsView
 
 MAX_LIMIT = 10_000
 MAX_CAMPAIGNS = 10_000
@@ -57,7 +58,7 @@ class Part(msgspec.Struct, frozen=True):
     count: int
 
 
-def write_part(bookings: Bookings, ids: Integers, options: Options, warnings: bytes) -> Part:
+def write_part(bookings: BookingsView, ids: Integers, options: Options, warnings: bytes) -> Part:
     if options.campaigns is not None:
         ids = bookings.keep_campaigns(ids, options.campaigns)
     if options.order is Order.NET_CPM:

@@ -114,6 +114,18 @@ class Bookings:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def rows_of(self, booking_ids: Integers) -> Integers:
+        return self._ids.searchsorted(booking_ids)
+
+    def ranks_of(self, rows: Integers) -> Integers:
+        return self._ranks.take(rows)
+
+    def campaigns_of(self, rows: Integers) -> Integers:
+        return self._integers("campaign_id").take(rows)
+
+    def fragment_at_rank(self, rank: int) -> memoryview:
+        return self.fragments([self._row_of_rank[rank]])[0]
+
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         """In the order of answers, at most `limit` of them."""
         ranks = self._ranks.take(self._ids.searchsorted(booking_ids))

@@ -8,6 +8,7 @@
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/info.json        counts, sizes, times
     .staged-<random>/              a snapshot being written
+    .failed-<random>/              the last one that was built wrong; never served
 
 Everything is written aside, synced and renamed into place: a reader sees the old or the new, never
 a half. Plain Python: it knows neither Django nor what the index means.
@@ -35,6 +36,7 @@ INFO_FILE = "info.json"
 MANIFEST_FILE = "manifest.json"
 KEYS_FILE = "keys.json"
 STAGED_PREFIX = ".staged-"
+FAILED_PREFIX = ".failed-"
 SNAPSHOT_ID = re.compile(r"[0-9a-f]{32}")
 
 Document = TypeVar("Document", bound="FormattedDocument")
@@ -84,6 +86,8 @@ class SnapshotInfo(FormattedDocument, frozen=True, kw_only=True):
     edge_count: int
     skipped_count: int
     file_bytes: dict[str, int]
+    sharing: dict[str, int] = {}  # nodes, predicates and so on of the index
+    seconds: dict[str, float] = {}  # by phase of the build
 
 
 def hash_key(text: str) -> str:
@@ -104,30 +108,19 @@ class SnapshotDirectory:
             raise DirectoryError(f"{self.root / MANIFEST_FILE} names no snapshot id")
         return manifest
 
-    def write_manifest(
-        self,
-        *,
-        snapshot_id: str,
-        read_at: datetime,
-        delta: int = 0,
-        log_id: str = "",
-        position: str = "",
-        is_held: bool = False,
-    ) -> Manifest:
-        folder = self.folder(snapshot_id)
+    def write_manifest(self, *, snapshot_id: str, read_at: datetime) -> Manifest:
+        """For a snapshot that nothing changes beside."""
+        now = datetime.now(UTC)
+        manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=now)
+        self.publish(manifest)
+        return manifest
+
+    def publish(self, manifest: Manifest) -> None:
+        """From here on servers answer from it."""
+        folder = self.folder(manifest.snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
-        manifest = Manifest(
-            snapshot_id=snapshot_id,
-            read_at=read_at,
-            activated_at=datetime.now(UTC),
-            delta=delta,
-            log_id=log_id,
-            position=position,
-            is_held=is_held,
-        )
         self._write(MANIFEST_FILE, manifest)
-        return manifest
 
     def read_keys(self) -> Mapping[str, KeyEntry]:
         keys = self._read(KEYS_FILE, Keys)
@@ -200,6 +193,12 @@ class SnapshotDirectory:
         for name in old:
             shutil.rmtree(self.folder(name))
         return old
+
+    def keep_failed(self, staged: Path) -> None:
+        """Puts aside what was built wrong, for those who look into it; only the last one."""
+        for old in self.root.glob(f"{FAILED_PREFIX}*"):
+            shutil.rmtree(old, ignore_errors=True)
+        staged.rename(self.root / f"{FAILED_PREFIX}{secrets.token_hex(8)}")
 
     def remove_staged(self) -> None:
         """Cleans up after killed builds; only for the one build that is allowed to run."""

@@ -44,7 +44,7 @@ from matcher_ext import SnapshotError
 
 logger = logging.getLogger(__name__)
 
-WATCH_SECONDS = 0.5
+WATCH_SECONDS = 0.25
 # The server's clock decides, never the visit: a flight or a daypart must not be the caller's to
 # choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
 STAMPED_TIMES = ("time", "local_time")
@@ -122,7 +122,7 @@ class EligibilityService:
     def refresh(self) -> bool:
         """Takes up what is new in the directory. What cannot be read leaves the old in place."""
         with self._refreshing:
-            return any([self._refresh_keys(), self._refresh_snapshot()])
+            return any([self._refresh_keys(), self._refresh_snapshot(), self._follow()])
 
     def watch(self) -> None:
         """Keeps refreshing in a thread of its own, so that no request waits for it."""
@@ -157,13 +157,24 @@ class EligibilityService:
         self._seen[MANIFEST_FILE] = mark
         return True
 
+    def _follow(self) -> bool:
+        """Takes up deltas. One that cannot be read is waited for: none is ever left out."""
+        live = self._live
+        if live is None:
+            return False
+        try:
+            self._live = live.follow(self._directory)
+        except (*UNREADABLE, ValueError) as error:
+            return self._refuse(error)
+        return self._live is not live
+
     def _take_up(self, manifest: Manifest | None) -> None:
         """No snapshot is ever taken back, so a manifest that vanished changes nothing."""
         if manifest is None:
             return
         old = self._live
         if old is not None and old.manifest.snapshot_id == manifest.snapshot_id:
-            self._live = old.renew(manifest)
+            self._live = old.renew(self._directory, manifest)
         else:
             self._live = LiveSnapshot.open(self._directory, manifest)
             SWAPS.inc()

@@ -6,10 +6,12 @@ first byte of an answer to its last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from exchange.serving.bookings import Bookings, Integers
+from exchange.serving.bookings import BookingRow, Bookings, Integers
+from exchange.serving.changed_bookings import BookingsView, ChangedBookings
+from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import (
     BOOKINGS_FILE,
     INDEX_FILE,
@@ -17,44 +19,101 @@ from exchange.serving.directory import (
     Manifest,
     SnapshotDirectory,
 )
-from matcher_ext import Snapshot
+from matcher_ext import LiveIndex, Snapshot
+from matcher_ext.live import State
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The files of a snapshot, and the index that changes are laid over. Only who refreshes
+    touches `changing`; what it publishes is immutable."""
+
+    below: Bookings
+    changing: LiveIndex
+    attributes: frozenset[str]
+
+    @classmethod
+    def open(cls, directory: SnapshotDirectory, snapshot_id: str) -> Opened:
+        folder = directory.folder(snapshot_id)
+        if not directory.is_whole(snapshot_id):
+            raise DirectoryError(f"{folder} is missing, or not what was built")
+        index = Snapshot.open(folder / INDEX_FILE)
+        attributes = frozenset(row[0] for row in index.catalog_rows)
+        return cls(Bookings(folder / BOOKINGS_FILE), LiveIndex(index), attributes)
+
+    def without_changes(self) -> Opened:
+        return replace(self, changing=LiveIndex(self.changing.snapshot))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
-    """Immutable, shared by all threads. `heading` is the start of every answer, up to the age."""
+    """Immutable, shared by all threads. `delta` is the number of the last change in it; `heading`
+    is the start of every answer, up to the age."""
 
     manifest: Manifest
-    index: Snapshot
-    bookings: Bookings
+    delta: int
+    index: State
+    bookings: BookingsView
     attributes: frozenset[str]
     read_at_seconds: float
     heading: bytes
+    opened: Opened
+    changed: Mapping[int, BookingRow]
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
-        folder = directory.folder(manifest.snapshot_id)
-        if not directory.is_whole(manifest.snapshot_id):
-            raise DirectoryError(f"{folder} is missing, or not what was built")
-        index = Snapshot.open(folder / INDEX_FILE)
-        return cls.of(manifest, index, Bookings(folder / BOOKINGS_FILE))
+        """With everything that its log holds already: a server never goes back in time."""
+        opened = Opened.open(directory, manifest.snapshot_id)
+        return cls.begin(manifest, opened).follow(directory)
 
     @classmethod
-    def of(cls, manifest: Manifest, index: Snapshot, bookings: Bookings) -> LiveSnapshot:
+    def begin(cls, manifest: Manifest, opened: Opened) -> LiveSnapshot:
         return cls(
             manifest=manifest,
-            index=index,
-            bookings=bookings,
-            attributes=frozenset(row[0] for row in index.catalog_rows),
+            delta=manifest.delta,
+            index=opened.changing.state,
+            bookings=opened.below,
+            attributes=opened.attributes,
             read_at_seconds=manifest.read_at.timestamp(),
-            heading=b'{"snapshot_id":"%s","delta":%d,"snapshot_age_seconds":'
-            % (manifest.snapshot_id.encode(), manifest.delta),
+            heading=write_heading(manifest, manifest.delta),
+            opened=opened,
+            changed={},
         )
 
-    def renew(self, manifest: Manifest) -> LiveSnapshot:
-        """The same snapshot under a newer manifest. Changes since the build (the delta log) are to
-        be laid over `index` and `bookings` here: the next state, never a change of this one."""
-        return self.of(manifest, self.index, self.bookings)
+    def renew(self, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
+        """The same files under another manifest, which may have another log."""
+        if manifest.log_id != self.manifest.log_id:
+            return self.begin(manifest, self.opened.without_changes()).follow(directory)
+        return replace(self, manifest=manifest, read_at_seconds=manifest.read_at.timestamp())
+
+    def follow(self, directory: SnapshotDirectory) -> LiveSnapshot:
+        """The state after all records that follow; itself if there is none."""
+        if not self.manifest.log_id:
+            return self
+        log = DeltaLogFolder(directory, self.manifest.log_id)
+        deltas = list(log.read_after(self.delta))
+        return self.apply(deltas) if deltas else self
+
+    def apply(self, deltas: list[Delta]) -> LiveSnapshot:
+        """All of them as one step, because laying out the changed part anew costs the same."""
+        changed, texts, dead = fold(deltas)
+        state = self.opened.changing.apply(
+            definitions=[pair for delta in deltas for pair in delta.definitions.items()],
+            dead=dead,
+            entries=texts,
+        )
+        kept = {key: row for key, row in self.changed.items() if key not in dead}
+        changed = {**kept, **changed}
+        bookings = ChangedBookings(self.opened.below, changed) if changed else self.opened.below
+        last = deltas[-1].number
+        return replace(
+            self,
+            delta=last,
+            index=state,
+            bookings=bookings,
+            heading=write_heading(self.manifest, last),
+            changed=changed,
+        )
 
     def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...]]:
         """Booking ids, and the names of attributes whose value has a wrong type."""
@@ -62,3 +121,26 @@ class LiveSnapshot:
 
     def age_seconds(self, now: float) -> float:
         return max(now - self.read_at_seconds, 0.0)
+
+
+def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str], set[int]]:
+    """What is left to say about each booking in the end."""
+    rows: dict[int, BookingRow] = {}
+    texts: dict[int, str] = {}
+    dead: set[int] = set()
+    for delta in deltas:
+        for booking_id in delta.dead:
+            rows.pop(booking_id, None)
+            texts.pop(booking_id, None)
+            dead.add(booking_id)
+        for entry in delta.entries:
+            rows[entry.row.booking_id] = entry.row
+            texts[entry.row.booking_id] = entry.text
+    return rows, texts, dead
+
+
+def write_heading(manifest: Manifest, delta: int) -> bytes:
+    return b'{"snapshot_id":"%s","delta":%d,"snapshot_age_seconds":' % (
+        manifest.snapshot_id.encode(),
+        delta,
+    )

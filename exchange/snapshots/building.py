@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from exchange.serving.bookings import write_bookings
-from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, SnapshotInfo, write_info
+from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, SnapshotInfo
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
@@ -24,7 +24,8 @@ class Built:
 
     composer: Composer
     entries: list[Entry]
-    info: SnapshotInfo
+    sharing: dict[str, int]
+    size_bytes: int
 
 
 def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> Built:
@@ -33,12 +34,12 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     for name, expression in composer.definitions():
         index.define(name, expression)
     entries = insert_entries(index, composer, progress)
+    progress.begin(Phase.FREEZING)
+    frozen = index.freeze()
     progress.begin(Phase.WRITING)
-    index.freeze().save(folder / INDEX_FILE)
+    frozen.save(folder / INDEX_FILE)
     write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
-    info = describe(composer, entries, folder)
-    write_info(folder, info)
-    return Built(composer, entries, info)
+    return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
 
 
 def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:
@@ -57,13 +58,20 @@ def chunks(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         yield chunk
 
 
-def describe(composer: Composer, entries: list[Entry], folder: Path) -> SnapshotInfo:
+def describe(built: Built, folder: Path, seconds: dict[str, float]) -> SnapshotInfo:
+    entries = built.entries
     return SnapshotInfo(
         built_at=datetime.now(UTC),
         booking_count=len(entries),
         campaign_count=len({entry.row.campaign_id for entry in entries}),
         publisher_count=len({entry.row.publisher for entry in entries}),
         edge_count=len({edge_id for entry in entries for edge_id in entry.edge_ids}),
-        skipped_count=composer.skipped.count,
-        file_bytes={name: (folder / name).stat().st_size for name in (INDEX_FILE, BOOKINGS_FILE)},
+        skipped_count=built.composer.skipped.count,
+        file_bytes=sizes_of(folder),
+        sharing=built.sharing,
+        seconds=seconds,
     )
+
+
+def sizes_of(folder: Path) -> dict[str, int]:
+    return {name: (folder / name).stat().st_size for name in (INDEX_FILE, BOOKINGS_FILE)}

@@ -30,7 +30,7 @@ SELECT_SINCE = """
         AND NOT pg_visible_in_snapshot(xid, %(position)s::pg_snapshot)
     ORDER BY id
 """
-COUNT_SINCE = f"SELECT count(*) FROM ({SELECT_SINCE}) AS since"
+COUNT_SINCE = f"SELECT count(*) FROM ({SELECT_SINCE}) AS since"  # noqa: S608  (ours)
 FORGET = "DELETE FROM snapshots_change WHERE xid < pg_snapshot_xmin(%s::pg_snapshot)"
 
 

@@ -7,6 +7,7 @@ evaluator; a single difference refuses the snapshot.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,7 +29,9 @@ class SnapshotWrongError(Exception):
     """A snapshot that must not go live; the message says what differs."""
 
 
-def check_snapshot(*, built: Built, folder: Path) -> None:
+def check_snapshot(
+    *, built: Built, folder: Path, advance: Callable[[int], None] = lambda _: None
+) -> None:
     index = Snapshot.open(folder / INDEX_FILE)
     bookings = Bookings(folder / BOOKINGS_FILE)
     if not len(index) == len(bookings) == len(built.entries):
@@ -36,11 +39,17 @@ def check_snapshot(*, built: Built, folder: Path) -> None:
             f"{len(built.entries)} bookings were built, but the index holds {len(index)} and the "
             f"bookings file {len(bookings)}."
         )
+    counted = built.composer.market.counted
+    if counted is not None and counted != len(built.entries) + built.composer.skipped.count:
+        raise SnapshotWrongError(
+            f"Postgres counts {counted} live bookings, but {len(built.entries)} were built and "
+            f"{built.composer.skipped.count} left out."
+        )
     if built.entries:
-        check_sample(index, built)
+        check_sample(index, built, advance)
 
 
-def check_sample(index: Snapshot, built: Built) -> None:
+def check_sample(index: Snapshot, built: Built, advance: Callable[[int], None]) -> None:
     # Not for secrets: the same build must draw the same sample.
     chance = random.Random(len(built.entries))  # noqa: S311
     sample = chance.sample(built.entries, min(SAMPLED_BOOKINGS, len(built.entries)))
@@ -51,6 +60,7 @@ def check_sample(index: Snapshot, built: Built) -> None:
         visit = maker.make(parts[aimed_at.row.booking_id])
         stamp(visit, aimed_at.row.publisher, moment_near(built.composer, aimed_at, chance))
         compare(index, built.composer, sample, parts, visit)
+        advance(1)
 
 
 def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:

@@ -86,7 +86,7 @@ class Composer:
         compiles; what needs another one is skipped by `entries`."""
         edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
         for campaign_id in self.market.campaigns:
-            self.campaigns[campaign_id]  # noqa: B018  (finds the conditions on lists)
+            self.campaigns[campaign_id]
         yield from self.vocabulary.slots.items()
         yield from self.vocabulary.audiences.items()
         for edge_id, compiled in edges.items():

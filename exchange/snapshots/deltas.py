@@ -178,8 +178,12 @@ def ask_for_build() -> SnapshotBuild | None:
 
 def find_served(log: DeltaLog) -> Served:
     """What servers know that have taken up everything so far."""
-    catalog, names = open_served(snapshot_directory().folder(log.snapshot_id) / INDEX_FILE)
-    return Served(catalog, names.union(log.defined))
+    served = find_served_in(log.snapshot_id)
+    return Served(served.catalog, served.names.union(log.defined))
+
+
+def find_served_in(snapshot_id: str) -> Served:
+    return Served(*open_served(snapshot_directory().folder(snapshot_id) / INDEX_FILE))
 
 
 @lru_cache(maxsize=2)  # a snapshot never changes

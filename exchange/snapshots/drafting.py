@@ -136,15 +136,14 @@ class Drafter:
         """Live bookings to insert again; the others among those touched are dead at once."""
         chosen: dict[int, BookedPair] = {}
         dead: set[int] = set()
-        room = self._limit
-        counted = [(count_served(cause.bookings), cause) for cause in self._causes()]
-        for count, cause in sorted(counted, key=lambda pair: pair[0]):
+        for cause in sorted(self._causes(), key=lambda cause: count_served(cause.bookings)):
             dead |= set(cause.bookings.exclude(is_served()).values_list("pk", flat=True))
-            if count > room:
+            others = cause.bookings.exclude(pk__in=chosen.keys())
+            count = count_served(others)
+            if count > self._limit - len(chosen):
                 self._draft.deferred.append((cause.why, count))
-                continue
-            room -= count
-            chosen |= read_bookings(cause.bookings.filter(is_served()))
+            else:
+                chosen |= read_bookings(others.filter(is_served()))
         self._draft.dead += sorted(dead)
         return chosen
 
@@ -255,13 +254,16 @@ def count_served(bookings: QuerySet[Booking]) -> int:
 def read_bookings(bookings: QuerySet[Booking]) -> dict[int, BookedPair]:
     columns = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges")
     rows = bookings.order_by().values_list(*columns)
-    return {row[0]: BookedPair(*row[:4], tuple(row[4])) for row in rows.iterator()}
+    return {
+        booking_id: BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges))
+        for booking_id, campaign_id, publisher_id, policy, pinned_edges in rows.iterator()
+    }
 
 
 def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:
     """Publisher and advertiser at once; thousands of them must not become thousands of terms."""
     publisher_ids, advertiser_ids = (list(ids) for ids in zip(*pairs, strict=True))
-    found = RawSQL(  # noqa: S611  (nothing but parameters)
+    found = RawSQL(
         "SELECT id FROM market_booking JOIN unnest(%s::bigint[], %s::bigint[]) AS pairs (p, a)"
         " ON publisher_id = p AND advertiser_id = a",
         (publisher_ids, advertiser_ids),

@@ -81,6 +81,7 @@ class Market:
     value_lists: list[ListRow] = field(default_factory=list)
     operator_ids: frozenset[int] = frozenset()
     position: str = ""  # the database snapshot that was read
+    counted: int | None = None  # live bookings as Postgres counts them
 
     def names(self) -> dict[int, str]:
         return {party_id: party.name for party_id, party in self.parties.items()}
@@ -103,8 +104,9 @@ def one_moment() -> Iterator[str]:
 def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None]) -> Market:
     """Reads everything as of one moment; edits that commit meanwhile belong to deltas."""
     with one_moment() as position:
-        begin(live_bookings().count())
-        market = read_surroundings(position)
+        counted = live_bookings().count()
+        begin(counted)
+        market = replace(read_surroundings(position), counted=counted)
         return replace(market, campaigns=read_campaigns(), bookings=read_bookings(advance))
 
 

@@ -12,6 +12,7 @@ class Phase(models.TextChoices):
 
     READING = "reading", "Reading the market"
     INDEXING = "indexing", "Building the index"
+    FREEZING = "freezing", "Laying out the index"
     WRITING = "writing", "Writing the snapshot"
     CHECKING = "checking", "Checking the snapshot"
     ACTIVATING = "activating", "Going live"
@@ -19,9 +20,10 @@ class Phase(models.TextChoices):
 
 # Where a phase begins and ends on the progress bar, in percent: roughly its share of the time.
 PHASE_SPAN = {
-    Phase.READING: (0, 25),
-    Phase.INDEXING: (25, 80),
-    Phase.WRITING: (80, 90),
+    Phase.READING: (0, 20),
+    Phase.INDEXING: (20, 65),
+    Phase.FREEZING: (65, 75),
+    Phase.WRITING: (75, 90),
     Phase.CHECKING: (90, 98),
     Phase.ACTIVATING: (98, 100),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -38,6 +39,8 @@ class Progress:
         self._build_id = build_id
         self._listener = listener
         self._state = (Phase.READING, 0, 0)
+        self._begun_at = time.monotonic()
+        self._seconds: dict[str, float] = {}
         self._wake = threading.Event()
         self._is_over = False
         self._is_lost = False
@@ -59,9 +62,17 @@ class Progress:
 
     def begin(self, phase: Phase, rows_total: int = 0) -> None:
         self.check_owned()
+        self._seconds = self.seconds
+        self._begun_at = time.monotonic()
         self._state = (phase, 0, rows_total)
         self._wake.set()
         self._listener(*self._state)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Where the time went so far, by phase."""
+        phase, spent = self._state[0], time.monotonic() - self._begun_at
+        return {**self._seconds, phase: round(self._seconds.get(phase, 0) + spent, 2)}
 
     def advance(self, rows: int) -> None:
         self.check_owned()

@@ -1,4 +1,5 @@
-"""Asking for a build. The row is the request; the message to the worker is only a hint."""
+"""Asking for a build, and telling that something changed. The rows are the truth; a message to a
+worker is only a hint."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ Status = SnapshotBuild.Status
 
 
 @transaction.atomic
-def request_build(*, requested_by: User | None = None, attempt: int = 1) -> SnapshotBuild:
+def request_build(
+    *, requested_by: User | None = None, attempt: int = 1, reason: str = ""
+) -> SnapshotBuild:
     """The build that will hold every change saved before now: the waiting one if there is one.
 
     The lock on the waiting row keeps it from starting before the caller's own transaction is over,
@@ -24,7 +27,9 @@ def request_build(*, requested_by: User | None = None, attempt: int = 1) -> Snap
             return waiting
         try:
             with transaction.atomic():
-                build = SnapshotBuild.objects.create(requested_by=requested_by, attempt=attempt)
+                build = SnapshotBuild.objects.create(
+                    requested_by=requested_by, attempt=attempt, reason=reason
+                )
         except IntegrityError:
             continue  # another request came first; the next look finds it
         start_on_commit(build.pk)
@@ -33,3 +38,13 @@ def request_build(*, requested_by: User | None = None, attempt: int = 1) -> Snap
 
 def start_on_commit(build_id: int) -> None:
     transaction.on_commit(lambda: app.send_task("snapshots.build", [build_id]), robust=True)
+
+
+def announce_changes() -> None:
+    """Once the transaction is over: triggers have noted what it changed, so a lost message costs
+    a second at most."""
+    transaction.on_commit(send_hint, robust=True)
+
+
+def send_hint() -> None:
+    app.send_task("snapshots.write_changes")

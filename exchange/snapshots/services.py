@@ -6,31 +6,31 @@ A message through the broker is only a hint; `sweep` finds from the table what a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from exchange.serving.directory import SnapshotDirectory
+from exchange.serving.directory import DirectoryError, write_info
 from exchange.serving.eligibility import EligibilityService
-from exchange.snapshots.building import Built, write_snapshot
-from exchange.snapshots.checking import check_snapshot
+from exchange.snapshots.activation import activate
+from exchange.snapshots.building import Built, describe, write_snapshot
+from exchange.snapshots.checking import SAMPLED_VISITS, SnapshotWrongError, check_snapshot
 from exchange.snapshots.composing import Composer
+from exchange.snapshots.deltas import ask_for_build, snapshot_directory
 from exchange.snapshots.keys import publish_keys, record_key_use
-from exchange.snapshots.market import read_market
-from exchange.snapshots.models import Phase, SnapshotBuild
+from exchange.snapshots.market import Market, read_market
+from exchange.snapshots.models import DeltaLog, Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError, Listener, Progress, ignore_progress
+from exchange.snapshots.quarantine import Quarantine, read_former_texts, record_quarantine
 from exchange.snapshots.requests import request_build, start_on_commit
+from matcher_ext import SnapshotError
 
 Status = SnapshotBuild.Status
 
 STALE_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 3
-KEPT_SNAPSHOTS = 5
-
-
-def snapshot_directory() -> SnapshotDirectory:
-    return SnapshotDirectory(settings.SNAPSHOT_DIR)
 
 
 def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
@@ -69,39 +69,65 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
     market = read_market(
         begin=lambda rows: progress.begin(Phase.READING, rows), advance=progress.advance
     )
+    record_position(build_id, market)
+    quarantine = Quarantine(read_former_texts)
     with directory.stage() as folder:
-        built = write_snapshot(composer=Composer(market), folder=folder, progress=progress)
-        progress.begin(Phase.CHECKING)
-        check_snapshot(built=built, folder=folder)
+        composer = Composer(market, quarantine)
+        built = write_snapshot(composer=composer, folder=folder, progress=progress)
+        check_staged(built, folder, progress)
+        write_info(folder, describe(built, folder, progress.seconds))
         snapshot_id = directory.adopt(folder)
     progress.begin(Phase.ACTIVATING)
     publish_keys()
     record_result(build_id, snapshot_id, built)
-    activate(build=SnapshotBuild.objects.get(pk=build_id))
-    directory.remove_old(keep=KEPT_SNAPSHOTS)
+    go_live(SnapshotBuild.objects.get(pk=build_id), quarantine)
+    record_seconds(build_id, progress)
+
+
+def record_position(build_id: int, market: Market) -> None:
+    """At once: what changes from here on must be kept until the build is live."""
+    SnapshotBuild.objects.filter(pk=build_id).update(
+        position=market.position, read_at=market.read_at
+    )
+
+
+def check_staged(built: Built, folder: Path, progress: Progress) -> None:
+    progress.begin(Phase.CHECKING, SAMPLED_VISITS)
+    try:
+        check_snapshot(built=built, folder=folder, advance=progress.advance)
+    except (SnapshotWrongError, SnapshotError, DirectoryError):
+        snapshot_directory().keep_failed(folder)
+        raise
 
 
 def record_result(build_id: int, snapshot_id: str, built: Built) -> None:
     SnapshotBuild.objects.filter(pk=build_id).update(
         snapshot_id=snapshot_id,
-        read_at=built.composer.market.read_at,
-        booking_count=built.info.booking_count,
+        booking_count=len(built.entries),
         skipped=built.composer.skipped.first,
         skipped_count=built.composer.skipped.count,
-        size_bytes=sum(built.info.file_bytes.values()),
+        size_bytes=built.size_bytes,
     )
 
 
-@transaction.atomic
-def activate(*, build: SnapshotBuild) -> None:
-    """The manifest is renamed last, inside the transaction: what the table calls live is what
-    servers were told. If the commit then fails, they serve a checked snapshot all the same."""
-    mine = SnapshotBuild.objects.select_for_update().filter(pk=build.pk, status=Status.BUILDING)
-    if not mine or build.read_at is None:
+def go_live(build: SnapshotBuild, quarantine: Quarantine) -> None:
+    """Unless somebody went back to an older snapshot: then it is theirs to end that."""
+    if DeltaLog.objects.filter(is_held=True).exists():
+        finish(build, Status.READY)
+        return
+    activate(build=build)
+    record_quarantine(quarantine, is_complete=True)
+    ask_for_build()
+
+
+def finish(build: SnapshotBuild, status: SnapshotBuild.Status) -> None:
+    mine = SnapshotBuild.objects.filter(pk=build.pk, status=Status.BUILDING)
+    if not mine.update(status=status, finished_at=timezone.now()):
         raise BuildLostError(f"Build {build.pk} was given up while it ran.")
-    SnapshotBuild.objects.filter(status=Status.LIVE).update(status=Status.REPLACED)
-    mine.update(status=Status.LIVE, finished_at=timezone.now())
-    snapshot_directory().write_manifest(snapshot_id=build.snapshot_id, read_at=build.read_at)
+
+
+def record_seconds(build_id: int, progress: Progress) -> None:
+    SnapshotBuild.objects.filter(pk=build_id).update(phase_seconds=progress.seconds)
 
 
 def record_failure(build_id: int, reason: str) -> bool:
@@ -138,12 +164,18 @@ def give_up(build: SnapshotBuild, before: datetime, reason: str) -> bool:
 
 
 def sweep() -> None:
-    """Every few seconds: retries lost builds, starts a forgotten one, publishes changed keys and
-    records their use."""
+    """Every few seconds: retries lost builds, starts one that was forgotten or is due, publishes
+    changed keys and records their use."""
     for build in give_up_stale_builds():
         if build.attempt < MAX_ATTEMPTS:
             request_build(requested_by=build.requested_by, attempt=build.attempt + 1)
     if not SnapshotBuild.objects.filter(status=Status.BUILDING).exists():
         start_waiting_build()
+    ask_for_build()
     publish_keys()
     record_key_use()
+
+
+def build_nightly() -> None:
+    """Folds the deltas in, and takes up measured truth rates."""
+    request_build(reason="Nightly build.")

@@ -1,7 +1,7 @@
 """The Celery tasks of snapshots; each calls one service."""
 
 from exchange.celery import app
-from exchange.snapshots import keys, services
+from exchange.snapshots import deltas, keys, services
 
 
 @app.task(name="snapshots.build")
@@ -17,3 +17,13 @@ def publish_keys() -> None:
 @app.task(name="snapshots.sweep")
 def sweep() -> None:
     services.sweep()
+
+
+@app.task(name="snapshots.write_changes")
+def write_changes() -> None:
+    deltas.write_changes()
+
+
+@app.task(name="snapshots.build_nightly")
+def build_nightly() -> None:
+    services.build_nightly()

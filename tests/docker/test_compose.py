@@ -17,7 +17,16 @@ OURS = [name for name, service in SERVICES.items() if "build" in service]
 
 
 def test_has_every_part_of_the_product() -> None:
-    parts = {"web", "worker", "beat", "postgres", "redis", "spark-master", "spark-worker"}
+    parts = {
+        "web",
+        "worker",
+        "changes",
+        "beat",
+        "postgres",
+        "redis",
+        "spark-master",
+        "spark-worker",
+    }
     assert parts <= set(SERVICES)
 
 
@@ -41,7 +50,7 @@ def test_environment_variables_are_read_by_the_product(name: str) -> None:
     assert ours <= known_variables()
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "beat", "migrate"])
+@pytest.mark.parametrize("name", ["web", "worker", "changes", "beat", "migrate"])
 def test_runs_in_production_mode_with_secrets_from_outside(name: str) -> None:
     environment = SERVICES[name]["environment"]
     assert environment["TREELINE_MODE"] == "production"

@@ -25,7 +25,7 @@ from exchange.market.services import (
     save_edge,
     save_party,
 )
-from exchange.snapshots.models import SnapshotBuild
+from exchange.snapshots.models import Change
 from targeting import ExpressionError
 from tests.conftest import environment_of_the_tests
 
@@ -170,63 +170,17 @@ def test_the_seeded_catalogue_takes_what_people_ask_for(text: str) -> None:
     assert check_expression(text=text).attributes
 
 
-def count_requests(save: Callable[[], object]) -> int:
-    SnapshotBuild.objects.all().delete()
-    save()
-    return SnapshotBuild.objects.filter(status="queued").count()
-
-
-def test_a_snapshot_is_asked_for_only_when_what_is_served_changes(
-    erin: User,
-    campaign: Campaign,
-    herald: Party,
-) -> None:
-    placed = Booking(campaign=campaign, publisher=herald)
-
-    def save(status: Campaign.Status) -> int:
-        campaign.status = status
-        return count_requests(lambda: save_campaign(campaign=campaign, by=erin))
-
-    def book(*, is_active: bool) -> int:
-        placed.is_active = is_active
-        return count_requests(lambda: save_booking(booking=placed, by=erin))
-
-    draft, live, paused = Campaign.Status.DRAFT, Campaign.Status.LIVE, Campaign.Status.PAUSED
-    assert [save(status) for status in (live, draft, draft, live, paused)] == [1, 1, 0, 1, 1]
-    assert book(is_active=True) == 0
-    save(live)
-    assert [book(is_active=False), book(is_active=True)] == [1, 1]
-
-
-def test_edges_ask_for_a_snapshot_unless_inactive_before_and_after(bob: User, edge: Edge) -> None:
-    def save(*, is_active: bool) -> int:
-        edge.is_active = is_active
-        return count_requests(lambda: save_edge(edge=edge, by=bob))
-
-    assert [save(is_active=active) for active in (True, False, False, True)] == [1, 1, 0, 1]
-
-
-def test_a_renamed_party_asks_for_a_snapshot_and_a_new_one_does_not(
-    bob: User, herald: Party
-) -> None:
-    new = Party(
-        kind="publisher", name="Gazette", seller_id="gazette", organisation=herald.organisation
-    )
-    assert count_requests(lambda: save_party(party=new, by=bob)) == 0
-    assert count_requests(lambda: save_party(party=herald, by=bob)) == 1
-
-
-def test_the_request_names_who_saved_and_reaches_the_broker(
+def test_a_save_is_announced_to_those_who_bring_it_to_the_servers(
     bob: User, edge: Edge, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
-    app.control.purge()
-    with django_capture_on_commit_callbacks(execute=True):
-        save_edge(edge=edge, by=bob)
     with app.connection_for_read() as broker:
-        message = broker.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
+        queue = broker.SimpleQueue("changes")
+        queue.clear()
+        with django_capture_on_commit_callbacks(execute=True):
+            save_edge(edge=edge, by=bob)
+        message = queue.get(timeout=5)
         message.ack()
-    assert message.headers["task"] == "snapshots.build"
-    assert SnapshotBuild.objects.get().requested_by == bob
+    assert message.headers["task"] == "snapshots.write_changes"
 
 
 def wait_until_somebody_waits_for_a_lock() -> None:
@@ -289,7 +243,7 @@ print("saved")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_change_and_its_request_are_saved_while_the_broker_is_down(bob: User, edge: Edge) -> None:
+def test_a_change_is_saved_and_noted_while_the_broker_is_down(bob: User, edge: Edge) -> None:
     """In a process of its own, because this one keeps its connections to the broker that is up."""
     environment = {
         **environment_of_the_tests(),
@@ -307,4 +261,4 @@ def test_a_change_and_its_request_are_saved_while_the_broker_is_down(bob: User, 
     )
     assert done.stdout == "saved\n"
     assert "Connection refused" in done.stderr
-    assert SnapshotBuild.objects.get().status == "queued"
+    assert Change.objects.filter(kind="edge", object_id=edge.pk).count() > 1

@@ -101,3 +101,26 @@ def test_readers_see_one_state_or_the_next_while_writers_change_it() -> None:
     for thread in threads:
         thread.join()
     assert odd == []
+
+
+def test_many_changes_are_published_as_one() -> None:
+    live = LiveIndex(freeze({1: "@edge", 2: "age = 1", 3: "age = 1"}, edge="age = 1"))
+    before = live.state
+    after = live.apply(
+        definitions=[("edge", "age = 2"), ("new", "mobile")],
+        dead=[2, 99],
+        entries={3: "@edge and @new", 4: "@edge"},
+    )
+    assert sorted(after.match_ids({"age": 2, "mobile": True})) == [1, 3, 4]
+    assert sorted(before.match_ids({"age": 1})) == [1, 2, 3]
+    assert (len(before), len(after), live.state) == (3, 3, after)
+
+
+def test_changes_that_are_refused_can_be_tried_again() -> None:
+    live = LiveIndex(freeze({1: "age = 1", 2: "age = 2"}))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="nonsense"):
+            live.apply(dead=[2], entries={1: "nonsense = 1"})
+        assert live.match({"age": 1}) == [1]
+    live.apply(dead=[2], entries={1: "age = 3"})
+    assert (live.match({"age": 3}), live.match({"age": 2})) == ([1], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,20 +15,13 @@ from exchange.market.models import Booking, Campaign, Edge
 from exchange.serving.directory import INDEX_FILE, MANIFEST_FILE, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import services
+from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate
 from exchange.snapshots.building import Built
 from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.requests import request_build
-from exchange.snapshots.services import (
-    KEPT_SNAPSHOTS,
-    MAX_ATTEMPTS,
-    STALE_AFTER,
-    activate,
-    claim,
-    run_build,
-    sweep,
-)
+from exchange.snapshots.services import MAX_ATTEMPTS, STALE_AFTER, claim, run_build, sweep
 from tests.snapshots.story import Story, run_campaign
 
 Status = SnapshotBuild.Status
@@ -241,10 +235,10 @@ def test_failing_build_says_why_and_changes_nothing(
 ) -> None:
     first = build()
 
-    def damage(*, built: Built, folder: Path) -> None:
+    def damage(*, built: Built, folder: Path, advance: Callable[[int], None]) -> None:
         index = folder / INDEX_FILE
         index.write_bytes(index.read_bytes()[:-8])
-        check_snapshot(built=built, folder=folder)
+        check_snapshot(built=built, folder=folder, advance=advance)
 
     monkeypatch.setattr(services, "check_snapshot", damage)
     Campaign.objects.filter(pk=story.summer.pk).update(name="Winter")
@@ -257,6 +251,7 @@ def test_failing_build_says_why_and_changes_nothing(
     names = {path.name for path in directory.root.iterdir()}
     assert {first.snapshot_id, MANIFEST_FILE} <= names
     assert not [name for name in names if name.startswith(".staged")]
+    assert len([name for name in names if name.startswith(".failed")]) == 1
     manifest = directory.read_manifest()
     assert manifest is not None
     assert manifest.snapshot_id == first.snapshot_id

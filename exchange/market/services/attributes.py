@@ -11,7 +11,6 @@ from exchange.market.impact import check_domain_users, impact_of_attribute, refu
 from exchange.market.models import Attribute
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 from targeting.catalog import CatalogError
 
 
@@ -28,8 +27,6 @@ def save_attribute(
         refuse_another_meaning(before, attribute)
         check_domain_users(before, attribute)
     keep(attribute, by)
-    if before:
-        request_build(requested_by=by)
     return attribute
 
 
@@ -43,7 +40,6 @@ def retire_attribute(
     if attribute.is_required:
         raise ValidationError(f"{attribute.name} is required of every visit: end that first.")
     retire(attribute, by)
-    request_build(requested_by=by)
     return attribute
 
 

@@ -12,7 +12,6 @@ from exchange.market.models import Audience, ValueList
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.uses import note_uses
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 
 @transaction.atomic
@@ -34,8 +33,6 @@ def save_audience(*, audience: Audience, by: User, expected_version: int | None 
         ),
     )
     keep(audience, by)
-    if before:
-        request_build(requested_by=by)
     return audience
 
 

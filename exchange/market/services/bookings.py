@@ -9,21 +9,18 @@ from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 
 @transaction.atomic
 def save_booking(*, booking: Booking, by: User, expected_version: int | None = None) -> Booking:
     require_change(by, booking)
-    before = lock_before(booking, expected_version)
+    lock_before(booking, expected_version)
     if booking.policy != Booking.Policy.PINNED:
         booking.pinned_edges = []
     booking.full_clean()
     booking.advertiser_id = booking.campaign.advertiser_id
     check_pins(booking)
     keep(booking, by)
-    if booking.campaign.is_live or (before and before.campaign.is_live):
-        request_build(requested_by=by)
     return booking
 
 
@@ -32,8 +29,6 @@ def retire_booking(*, booking: Booking, by: User, expected_version: int | None =
     require_change(by, booking)
     lock_before(booking, expected_version)
     retire(booking, by)
-    if booking.campaign.is_live:
-        request_build(requested_by=by)
     return booking
 
 

@@ -11,7 +11,6 @@ from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.services.test_visits import refuse_failing_visits
 from exchange.market.uses import note_uses
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 
 @transaction.atomic
@@ -32,8 +31,6 @@ def save_campaign(
     if before and not confirmed:
         refuse_failing_visits(campaign, expression)
     keep(campaign, by)
-    if campaign.is_live or (before and before.is_live):
-        request_build(requested_by=by)
     return campaign
 
 
@@ -43,8 +40,6 @@ def retire_campaign(
 ) -> Campaign:
     """Its bookings stay as they are and are served no longer."""
     require_change(by, campaign)
-    before = lock_before(campaign, expected_version)
+    lock_before(campaign, expected_version)
     retire(campaign, by)
-    if before and before.is_live:
-        request_build(requested_by=by)
     return campaign

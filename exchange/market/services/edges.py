@@ -12,7 +12,6 @@ from exchange.market.models import Edge
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.uses import note_uses
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 
 @transaction.atomic
@@ -25,8 +24,6 @@ def save_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> E
     organisation_id = edge.seller.organisation_id
     note_uses(edge, check_expression(text=edge.expression, organisation_id=organisation_id))
     keep(edge, by)
-    if edge.is_active or (before and before.is_active):
-        request_build(requested_by=by)
     return edge
 
 
@@ -37,7 +34,6 @@ def retire_edge(*, edge: Edge, by: User, expected_version: int | None = None) ->
     lock_before(edge, expected_version)
     refuse_to_break_pins(edge)
     retire(edge, by)
-    request_build(requested_by=by)
     return edge
 
 

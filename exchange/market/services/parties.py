@@ -11,7 +11,6 @@ from exchange.market.impact import count_uses_of_organisation
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 
 @transaction.atomic
@@ -23,8 +22,6 @@ def save_party(*, party: Party, by: User, expected_version: int | None = None) -
     if before and before.organisation_id != party.organisation_id:
         refuse_to_lose_names(before)
     keep(party, by)
-    if before:
-        request_build(requested_by=by)
     return party
 
 

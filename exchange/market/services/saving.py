@@ -14,6 +14,7 @@ from django.utils import timezone
 from exchange.accounts.models import User
 from exchange.market.models import Revised
 from exchange.market.recording import recording
+from exchange.snapshots.requests import announce_changes
 
 Row = TypeVar("Row", bound=Revised)
 
@@ -54,6 +55,7 @@ def keep(row: Row, by: User) -> Row:
     with recording(by=by):
         row.save()
     row.refresh_from_db(fields=["version"])
+    announce_changes()
     return row
 
 

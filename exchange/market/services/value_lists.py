@@ -17,7 +17,6 @@ from exchange.market.names import Values, load_values
 from exchange.market.services.audiences import refuse_shared_name
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
-from exchange.snapshots.requests import request_build
 
 FIRST_SHOWN = 10
 MAX_VALUE_CHARACTERS = 1_000
@@ -62,8 +61,6 @@ def save_value_list(
         save_values(value_list, clean_values(value_list, values), before, by)
     else:
         keep(value_list, by)
-    if before:
-        request_build(requested_by=by)
     return value_list
 
 

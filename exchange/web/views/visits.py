@@ -76,7 +76,9 @@ def ask(asked: dict[str, Any], person: User) -> dict[str, Any]:
     publisher: Party = asked["publisher"]
     sees_all = owns(person, publisher)
     try:
-        answer = service.answer(publisher.seller_id, asked["visit"], Options(limit=SHOWN if sees_all else None))
+        answer = service.answer(
+            publisher.seller_id, asked["visit"], Options(limit=SHOWN if sees_all else None)
+        )
     except ProblemError as problem:
         return {"refusal": problem.detail}
     document = answer.document()

@@ -1,0 +1,131 @@
+"""Bookings of a snapshot with changed ones beside them, behind the same face.
+
+A changed booking has its place between the ranks of those that did not change, found by binary
+search over their ready items: the file needs no column for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from exchange.serving.bookings import BookingRow, Bookings, Integers
+
+Place = tuple[float, int, int]
+
+
+class BookingsView(Protocol):
+    """What an answer needs: ids to rows in some order, rows to items."""
+
+    def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]: ...
+    def rows_by_campaign(self, booking_ids: Integers, limit: int | None) -> list[int]: ...
+    def keep_campaigns(self, booking_ids: Integers, campaign_ids: Sequence[int]) -> Integers: ...
+    def fragments(self, rows: Sequence[int]) -> Sequence[bytes | memoryview]: ...
+    def pathless_fragments(self, rows: Sequence[int]) -> list[bytes]: ...
+
+
+class Ranked(msgspec.Struct):
+    """The part of an item that decides its place."""
+
+    net_cpm: float
+    campaign_id: int
+    booking_id: int
+
+    def place(self) -> Place:
+        return -self.net_cpm, self.campaign_id, self.booking_id
+
+
+decoder = msgspec.json.Decoder(Ranked)
+
+
+class ChangedBookings:
+    """Immutable. Its rows are those of the file, then those beside it in ascending order of id."""
+
+    def __init__(self, below: Bookings, changed: Mapping[int, BookingRow]) -> None:
+        self._below = below
+        self._size = len(below)
+        rows = [changed[booking_id] for booking_id in sorted(changed)]
+        self._ids = np.array([row.booking_id for row in rows], np.int64)
+        self._campaign_ids = np.array([row.campaign_id for row in rows], np.int64)
+        self._ranks = rank_between(below, rows)
+        self._items = [row.fragment() for row in rows]
+
+    def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
+        rows, beside = self._find(booking_ids)
+        ranks = np.empty(len(rows), np.float64)
+        ranks[~beside] = self._below.ranks_of(rows[~beside])
+        ranks[beside] = self._ranks.take(rows[beside] - self._size)
+        best: list[int] = rows.take(ranks.argsort()[:limit]).tolist()
+        return best
+
+    def rows_by_campaign(self, booking_ids: Integers, limit: int | None) -> list[int]:
+        booking_ids = np.sort(booking_ids)
+        rows, beside = self._find(booking_ids)
+        order = self._campaigns_of(rows, beside).argsort(kind="stable")
+        best: list[int] = rows.take(order[:limit]).tolist()
+        return best
+
+    def keep_campaigns(self, booking_ids: Integers, campaign_ids: Sequence[int]) -> Integers:
+        found = self._campaigns_of(*self._find(booking_ids))
+        return booking_ids[np.isin(found, np.array(campaign_ids, np.int64))]
+
+    def fragments(self, rows: Sequence[int]) -> list[bytes | memoryview]:
+        return [
+            self._items[row - self._size][0]
+            if row >= self._size
+            else self._below.fragments([row])[0]
+            for row in rows
+        ]
+
+    def pathless_fragments(self, rows: Sequence[int]) -> list[bytes]:
+        return [self._pathless(row) for row in rows]
+
+    def _pathless(self, row: int) -> bytes:
+        if row < self._size:
+            return self._below.pathless_fragments([row])[0]
+        item, path_at = self._items[row - self._size]
+        return item[:path_at] + b"}"
+
+    def _find(self, booking_ids: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+        """Rows, and which of them are beside the file: a changed one is dead below."""
+        places = self._ids.searchsorted(booking_ids)
+        beside = self._ids.take(places, mode="clip") == booking_ids
+        rows = np.where(beside, places + self._size, self._below.rows_of(booking_ids))
+        return rows, beside
+
+    def _campaigns_of(self, rows: Integers, beside: NDArray[np.bool_]) -> Integers:
+        campaigns = np.empty(len(rows), np.int64)
+        campaigns[~beside] = self._below.campaigns_of(rows[~beside])
+        campaigns[beside] = self._campaign_ids.take(rows[beside] - self._size)
+        return campaigns
+
+
+def rank_between(below: Bookings, rows: Sequence[BookingRow]) -> NDArray[np.float64]:
+    """For each row a number between the ranks of its neighbours below, in the order of answers."""
+    places = [(-row.net_cpm, row.campaign_id, row.booking_id) for row in rows]
+    order = sorted(range(len(rows)), key=places.__getitem__)
+    gaps = [find_gap(below, places[i]) for i in order]
+    counts = np.bincount(gaps) if gaps else np.zeros(0, np.int64)
+    ranks = np.empty(len(rows), np.float64)
+    seen: dict[int, int] = {}
+    for i, gap in zip(order, gaps, strict=True):
+        seen[gap] = seen.get(gap, 0) + 1
+        ranks[i] = gap - 1 + seen[gap] / (counts[gap] + 1)
+    return ranks
+
+
+def find_gap(below: Bookings, place: Place) -> int:
+    """How many of those below come before."""
+    low, high = 0, len(below)
+    while low < high:
+        middle = (low + high) // 2
+        item = decoder.decode(below.fragment_at_rank(middle))
+        if item.place() < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
