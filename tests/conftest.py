@@ -58,10 +58,9 @@ def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM
 
 
 def start_worker() -> Running:
-    """A real worker on the test database; the caller stops it."""
-    worker = start(
-        _program("celery-worker", "celery", "-A", "exchange.celery", "worker", "-c", "1")
-    )
+    """A real worker on the test database, for all queues; the caller stops it."""
+    options = ["-c", "1", "-Q", "celery,changes"]
+    worker = start(_program("celery-worker", "celery", "-A", "exchange.celery", "worker", *options))
     _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
     return worker
 

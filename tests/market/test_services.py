@@ -237,7 +237,9 @@ django.setup()
 from exchange.accounts.models import User
 from exchange.market.models import Edge
 from exchange.market.services import save_edge
-save_edge(edge=Edge.objects.get(), by=User.objects.get(username="bob"))
+edge = Edge.objects.get()
+edge.fee_percent = 7
+save_edge(edge=edge, by=User.objects.get(username="bob"))
 print("saved")
 """
 

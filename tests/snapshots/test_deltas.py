@@ -8,13 +8,14 @@ from decimal import Decimal
 import pytest
 from django.db import connection, transaction
 
-from exchange.market.models import Audience, Booking, Campaign, Edge, Party
+from exchange.market.models import Attribute, Audience, Booking, Campaign, Edge, Party
 from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
-from exchange.snapshots import deltas, drafting
+from exchange.snapshots import deltas, drafting, services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
 from exchange.snapshots.deltas import ask_for_build, write_changes
+from exchange.snapshots.market import read_market
 from exchange.snapshots.models import Change, DeltaLog, Quarantined, SnapshotBuild
 from tests.snapshots.story import Story, connect, run_campaign
 from tests.snapshots.test_services import AMERICAN, build
@@ -235,9 +236,7 @@ def test_record_of_a_writer_that_died_is_taken_over(
 def test_changes_during_a_build_are_beside_the_new_snapshot_when_it_goes_live(
     story: Story, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from exchange.snapshots import services
-
-    read = services.read_market
+    read = read_market
 
     def read_and_be_overtaken(**kwargs: object) -> object:
         market = read(**kwargs)  # type: ignore[arg-type]
@@ -316,8 +315,6 @@ def test_bookings_that_wait_for_a_build_do_not_match_over_a_closed_edge(
 
 
 def test_new_attribute_waits_for_a_build(story: Story, server: Server) -> None:
-    from exchange.market.models import Attribute
-
     Attribute.objects.create(name="shoe_size", type="integer")
     Campaign.objects.update(expression="shoe_size = 43")
     write_changes()
