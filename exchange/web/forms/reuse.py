@@ -169,7 +169,10 @@ class AttributeForm(PersonForm):
 class TestVisitForm(PersonForm):
     __test__ = False  # no test case, whatever pytest thinks of the name
 
-    visit = forms.CharField(label="Visit (JSON)", widget=forms.Textarea(attrs={"rows": 12}))
+    visit = forms.CharField(
+        label="Visit (JSON)",
+        widget=forms.Textarea(attrs={"rows": 12, "class": "mono", "spellcheck": "false"}),
+    )
     expects_eligible = forms.TypedChoiceField(
         label="The campaign must be",
         choices=[("yes", "eligible"), ("no", "not eligible")],

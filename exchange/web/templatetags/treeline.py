@@ -136,6 +136,14 @@ def number(value: int | None) -> str:
 
 
 @register.filter
+def counted(things: str, count: int) -> str:
+    """The plural, or its singular for one: `{{ "parties"|counted:1 }}`."""
+    if count != 1:
+        return things
+    return things.removesuffix("ies") + "y" if things.endswith("ies") else things.removesuffix("s")
+
+
+@register.filter
 def age(moment: datetime | None) -> SafeString | str:
     """How long ago (or ahead), with the exact time in UTC on hover."""
     if moment is None:
