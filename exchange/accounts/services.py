@@ -137,7 +137,7 @@ def publish_keys_on_commit() -> None:
 def save_person(*, person: User, by: User) -> str | None:
     """A new person's first password, to be handed over once; None for one who has one already."""
     refuse_own_end(person, by)
-    require_change(by, person)
+    require_person(person, by)
     is_new = person._state.adding
     if not is_new:
         person.full_clean(exclude=["password"])
@@ -150,6 +150,13 @@ def save_person(*, person: User, by: User) -> str | None:
     return password
 
 
+def require_person(person: User, by: User) -> None:
+    """Who sees everything is not to be had through an organisation they happen to belong to."""
+    require_change(by, person)
+    if person.is_superuser and not is_exchange_operator(by):
+        raise PermissionDenied("Only the exchange's operators change this person.")
+
+
 def refuse_own_end(person: User, by: User) -> None:
     """Nobody locks the last door behind themselves."""
     if person.pk == by.pk and (not person.is_active or person.role != Role.ADMIN):
@@ -159,7 +166,7 @@ def refuse_own_end(person: User, by: User) -> None:
 @transaction.atomic
 def reset_password(*, person: User, by: User) -> str:
     """The new password, to be handed over once. It ends every session of theirs."""
-    require_change(by, person)
+    require_person(person, by)
     password = draw_password()
     person.set_password(password)
     person.save(update_fields=["password"])

@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from exchange.web.kinds import KINDS
 from exchange.web.views import (
+    api_keys,
     attributes,
     audiences,
     bookings,
@@ -13,6 +14,7 @@ from exchange.web.views import (
     history,
     home,
     parties,
+    people,
     retiring,
     sessions,
     snapshots,
@@ -64,6 +66,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("attributes/new/", attributes.edit_attribute, name="attribute-create"),
     path("attributes/<int:pk>/", attributes.show_attribute, name="attribute-detail"),
     path("attributes/<int:pk>/edit/", attributes.edit_attribute, name="attribute-edit"),
+    path("api-keys/", api_keys.list_api_keys, name="api-key-list"),
+    path("api-keys/new/", api_keys.make_api_key, name="api-key-create"),
+    path("api-keys/<int:pk>/revoke/", api_keys.end_api_key, name="api-key-revoke"),
+    path("people/", people.list_people, name="person-list"),
+    path("people/new/", people.edit_person, name="person-create"),
+    path("people/<int:pk>/edit/", people.edit_person, name="person-edit"),
+    path("people/<int:pk>/password/", people.renew_password, name="person-password"),
+    path("people/<int:pk>/switch/", people.switch_person, name="person-switch"),
     path("visits/", visits.try_visit, name="try-visit"),
     path("snapshots/", snapshots.list_snapshots, name="snapshot-list"),
     path("snapshots/build/", snapshots.start_build, name="snapshot-build"),

@@ -15,7 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from exchange.accounts.models import User
-from exchange.accounts.permissions import is_exchange_operator, may_edit, may_start
+from exchange.accounts.permissions import (
+    Editable,
+    is_exchange_operator,
+    may_edit,
+    may_start,
+)
 from exchange.market.models import Party
 from exchange.market.visibility import Person, may_change, may_see, owns
 
@@ -40,17 +45,21 @@ BADGES = {
     "building": "info",
     "running": "info",
     "failed": "bad",
+    "revoked": "bad",
+    "expired": "warn",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A page of the navigation; `folder` is the first part of the addresses below it."""
+    """A page of the navigation; `folder` is the first part of the addresses below it. One that
+    `needs` a right is shown only to those who have it."""
 
     label: str
     url_name: str
     icon: str
     folder: str
+    needs: Editable | None = None
 
 
 ITEMS = [
@@ -65,6 +74,8 @@ ITEMS = [
     Item("Try a visit", "try-visit", "visit", "visits"),
     Item("Snapshots", "snapshot-list", "snapshots", "snapshots"),
     Item("Reports", "report-eligible-visits", "reports", "reports"),
+    Item("API keys", "api-key-list", "keys", "api-keys", needs="api_key"),
+    Item("People", "person-list", "people", "people", needs="person"),
 ]
 
 
@@ -79,6 +90,7 @@ def navigation(context: RequestContext) -> dict[str, Any]:
             "is_current": item.folder == folder,
         }
         for item in ITEMS
+        if item.needs is None or may_edit(context["user"], item.needs)
     ]
     return {"items": items}
 

@@ -79,7 +79,34 @@ function colourExpressions(root) {
   }
 }
 
+// Shown once: one press takes a secret along. Needs a page that came over https or from this machine.
+function startCopying() {
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    const field = document.querySelector(button.dataset.copy);
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      field.select();
+      try {
+        await navigator.clipboard.writeText(field.value);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Press Ctrl+C";
+      }
+    });
+  }
+}
+
+// What cannot be taken back asks first.
+function startConfirming() {
+  document.body.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-confirm]");
+    if (button && !window.confirm(button.dataset.confirm)) event.preventDefault();
+  });
+}
+
 startMenu();
+startCopying();
+startConfirming();
 startTokens();
 startDrafts(say);
 startGuard();

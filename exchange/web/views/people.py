@@ -1,0 +1,86 @@
+"""The people of an organisation and their roles. For its administrators."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from exchange.accounts.forms import PersonForm
+from exchange.accounts.models import User
+from exchange.accounts.permissions import require_edit
+from exchange.accounts.services import reset_password, save_person
+from exchange.market.visibility import visible
+from exchange.web.filters import ListFilter
+from exchange.web.forms import save_form
+from exchange.web.paging import Order
+from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
+
+BY_NAME = Order(("username",))
+
+
+@require_safe
+def list_people(request: HttpRequest) -> HttpResponse:
+    person = person_of(request)
+    require_edit(person, "person")
+    people = visible(User.objects.all(), person).select_related("organisation")
+    listing = read_listing(request, ListFilter(request.GET), people, BY_NAME)
+    return render(request, "accounts/person_list.html", {"listing": listing})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """A new person's first password is in the answer to the form, and nowhere else."""
+    admin = person_of(request)
+    require_edit(admin, "person")
+    person = open_for_edit(User.objects.all(), admin, pk, User(organisation=admin.organisation))
+    form = PersonForm(request.POST or None, person=admin, instance=person)
+    passwords: list[str | None] = []
+    if request.method == "POST" and save_form(
+        form, lambda it: passwords.append(save_person(person=it, by=admin))
+    ):
+        return answer_saved(request, person, passwords[0])
+    context = {"form": form, "person": person, "is_new": pk is None}
+    status = 422 if form.errors else 200
+    return render(request, "accounts/person_form.html", context, status=status)
+
+
+def answer_saved(request: HttpRequest, person: User, password: str | None) -> HttpResponse:
+    if password is None:
+        messages.success(request, f"{person.username} is saved.")
+        return redirect("person-list")
+    return show_password(request, person, password)
+
+
+@require_POST
+def renew_password(request: HttpRequest, pk: int) -> HttpResponse:
+    admin = person_of(request)
+    require_edit(admin, "person")
+    person = find_visible(User.objects.all(), admin, pk)
+    return show_password(request, person, reset_password(person=person, by=admin))
+
+
+def show_password(request: HttpRequest, person: User, password: str) -> HttpResponse:
+    context = {"person": person, "password": password}
+    response = render(request, "accounts/person_password.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+def switch_person(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ends or gives back a person's access; nobody is deleted, their name stays in the history."""
+    admin = person_of(request)
+    require_edit(admin, "person")
+    person = find_visible(User.objects.all(), admin, pk)
+    person.is_active = request.POST.get("active") == "yes"
+    try:
+        save_person(person=person, by=admin)
+    except PermissionDenied as error:
+        messages.error(request, str(error))
+    else:
+        said = "may log in again" if person.is_active else "may no longer log in"
+        messages.success(request, f"{person.username} {said}.")
+    return redirect("person-list")
