@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Scope, User
@@ -32,8 +33,13 @@ class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
     def organisation(self) -> Organisation:
         chosen = self.cleaned_data.get("organisation") or self.person.organisation
         if chosen is None:
-            raise forms.ValidationError("Choose an organisation.")
+            raise ValidationError("Choose an organisation.")
         return cast("Organisation", chosen)
+
+    def take_complaints(self, error: ValidationError) -> None:
+        """What a service refuses, at the field that it is about if the form shows it."""
+        for name, complaints in error.update_error_dict({}).items():
+            self.add_error(name if name in self.fields else None, complaints)
 
 
 class ApiKeyForm(OrganisationForm):

@@ -15,7 +15,6 @@ from exchange.accounts.permissions import require_edit
 from exchange.accounts.services import create_api_key, revoke_api_key
 from exchange.market.visibility import visible
 from exchange.web.filters import ListFilter
-from exchange.web.forms import take_complaints
 from exchange.web.paging import Order
 from exchange.web.views.listing import find_visible, person_of, read_listing
 
@@ -63,7 +62,7 @@ def make(form: ApiKeyForm, person: User) -> tuple[ApiKey, str] | None:
     try:
         return create_api_key(**form.wanted(), by=person)
     except ValidationError as error:
-        take_complaints(form, error)
+        form.take_complaints(error)
         return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,7 +14,6 @@ from exchange.accounts.permissions import require_edit
 from exchange.accounts.services import reset_password, save_person
 from exchange.market.visibility import visible
 from exchange.web.filters import ListFilter
-from exchange.web.forms import save_form
 from exchange.web.paging import Order
 from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
 
@@ -37,11 +36,11 @@ def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     require_edit(admin, "person")
     person = open_for_edit(User.objects.all(), admin, pk, User(organisation=admin.organisation))
     form = PersonForm(request.POST or None, person=admin, instance=person)
-    passwords: list[str | None] = []
-    if request.method == "POST" and save_form(
-        form, lambda it: passwords.append(save_person(person=it, by=admin))
-    ):
-        return answer_saved(request, person, passwords[0])
+    if request.method == "POST" and form.is_valid():
+        try:
+            return answer_saved(request, person, save_person(person=person, by=admin))
+        except ValidationError as error:
+            form.take_complaints(error)
     context = {"form": form, "person": person, "is_new": pk is None}
     status = 422 if form.errors else 200
     return render(request, "accounts/person_form.html", context, status=status)

@@ -33,7 +33,7 @@ function startGuard() {
 // What cannot be undone by a click is asked first.
 function startConfirms() {
   document.addEventListener("submit", (event) => {
-    const question = event.target.dataset.confirm;
+    const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
     if (question && !window.confirm(question)) event.preventDefault();
   });
 }
@@ -96,17 +96,8 @@ function startCopying() {
   }
 }
 
-// What cannot be taken back asks first.
-function startConfirming() {
-  document.body.addEventListener("click", (event) => {
-    const button = event.target.closest?.("[data-confirm]");
-    if (button && !window.confirm(button.dataset.confirm)) event.preventDefault();
-  });
-}
-
 startMenu();
 startCopying();
-startConfirming();
 startTokens();
 startDrafts(say);
 startGuard();

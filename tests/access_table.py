@@ -1,0 +1,286 @@
+"""Who may do what, spelled out once more: the table that the access matrix is held against.
+
+A new page needs a row here, a new service one in `SERVICES`; `test_access_matrix` says which is
+missing. It shares nothing with `exchange.accounts.permissions`, so that a slip there shows here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+
+from exchange.accounts.models import ApiKey, Role, User
+from exchange.accounts.services import (
+    create_api_key,
+    reset_password,
+    revoke_api_key,
+    save_person,
+)
+from exchange.market import services
+from exchange.market.history import revert
+from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.reports.services import create_run, request_run
+from exchange.snapshots.models import SnapshotBuild
+from tests.trading import Exchange, House
+
+BUILDERS = {Role.CAMPAIGN_MANAGER, Role.ADMIN}
+GRAPHERS = {Role.GRAPH_OPERATOR, Role.ADMIN}
+BOTH = BUILDERS | GRAPHERS
+ADMINS = {Role.ADMIN}
+EVERYONE = set(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The exchange of the tests and one thing of every kind in it."""
+
+    exchange: Exchange
+    things: Mapping[str, Model]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`readers` are houses that see it besides its owner; `strangers` do not, though some of them
+    trade with it. An object without an owner is the exchange's, and read by all."""
+
+    editors: set[Role]
+    owner: str | None
+    readers: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ("rival",)
+
+
+KINDS: dict[str, Kind] = {
+    "party": Kind(GRAPHERS, "herald", strangers=("northgate", "rival")),
+    "edge": Kind(GRAPHERS, "herald", ("northgate",), ("soda", "rival")),
+    "campaign": Kind(BUILDERS, "soda", strangers=("herald", "rival")),
+    "booking": Kind(BUILDERS, "soda", ("herald",), ("northgate", "rival")),
+    "test-visit": Kind(BUILDERS, "soda", strangers=("herald", "rival")),
+    "audience": Kind(BOTH, "soda", strangers=("southgate", "rival")),
+    "value-list": Kind(BOTH, "soda", strangers=("southgate", "rival")),
+    "attribute": Kind(GRAPHERS, None, ("rival",), ()),
+    "api-key": Kind(ADMINS, "herald", strangers=("northgate", "rival")),
+    "person": Kind(ADMINS, "herald", strangers=("northgate", "rival")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page answers to those who may. Without a kind it is about nothing in particular:
+    then `roles` of every organisation may, or of the exchange alone (`is_operators`)."""
+
+    kind: str | None = None
+    get: int | None = None
+    post: int | None = None
+    data: Mapping[str, str] = field(default_factory=lambda: {"x": "1"})
+    is_edit: bool = False
+    needs_object: bool = True
+    roles: frozenset[Role] = frozenset(Role)
+    is_operators: bool = False
+    anonymous: int = 302
+    arguments: Callable[[World], list[int]] | None = None
+
+
+def listing() -> Page:
+    return Page(get=200)
+
+
+def reading(kind: str) -> Page:
+    return Page(kind, get=200)
+
+
+def creating(kind: str) -> Page:
+    return Page(kind, get=200, post=422, is_edit=True, needs_object=False)
+
+
+def editing(kind: str) -> Page:
+    return Page(kind, get=200, post=422, is_edit=True)
+
+
+def acting(kind: str, *, answer: int = 302, **data: str) -> Page:
+    return Page(kind, post=answer, is_edit=True, data=data or {"x": "1"})
+
+
+def pages_of(kind: str) -> dict[str, Page]:
+    """What everything that people keep has alike."""
+    return {
+        f"{kind}-retire": acting(kind),
+        f"{kind}-history": reading(kind),
+        f"{kind}-revert": Page(
+            kind,
+            post=302,
+            is_edit=True,
+            arguments=lambda world: [world.things[kind].pk, 1],
+        ),
+    }
+
+
+def first_build(_: World) -> list[int]:
+    return [SnapshotBuild.objects.get(status="live").pk]
+
+
+def campaign_of(world: World) -> list[int]:
+    return [world.exchange.campaign.pk]
+
+
+PAGES: dict[str, Page] = {
+    "healthz": Page(get=200, anonymous=200),
+    "readyz": Page(get=503, anonymous=503),  # no snapshot is live in these tests
+    "metrics": Page(get=200, anonymous=200),
+    "^api/": Page(get=404, anonymous=404),
+    "expression-validate": Page(post=200, data={"text": "true"}, anonymous=403),
+    "login": Page(get=302, anonymous=200),  # those who are in already are sent on
+    "logout": Page(post=302),
+    "dashboard": listing(),
+    **{
+        f"{kind}-list": listing()
+        for kind in ("party", "edge", "campaign", "booking", "audience", "value-list", "attribute")
+    },
+    **{f"{kind}-create": creating(kind) for kind in KINDS if kind != "test-visit"},
+    **{f"{kind}-edit": editing(kind) for kind in KINDS if kind != "api-key"},
+    **{
+        f"{kind}-detail": reading(kind)
+        for kind in ("party", "edge", "campaign", "booking", "audience", "value-list", "attribute")
+    },
+    "test-visit-create": Page("test-visit", get=200, post=422, is_edit=True, arguments=campaign_of),
+    # Nothing in these forms must be filled in, so that anything saves.
+    "booking-edit": Page("booking", get=200, post=302, is_edit=True),
+    "attribute-edit": Page("attribute", get=200, post=302, is_edit=True),
+    "campaign-options": listing(),
+    "campaign-status": acting("campaign", status="paused"),
+    "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
+    "value-list-compare": acting("value-list", answer=200),
+    "value-list-values": reading("value-list"),
+    "try-visit": Page(get=200, post=422),
+    "snapshot-list": listing(),
+    "snapshot-build-progress": listing(),
+    "snapshot-detail": Page(get=200, arguments=first_build),
+    "snapshot-build": Page(post=302, roles=frozenset(BOTH), is_operators=True),
+    "report-eligible-visits": listing(),
+    "report-csv": listing(),
+    "report-run-progress": listing(),
+    "report-run": Page(
+        post=302,
+        data={"first_day": "2026-11-01", "last_day": "2026-11-02"},
+        roles=frozenset({Role.ANALYST, Role.ADMIN}),
+        is_operators=True,
+    ),
+    "api-key-list": Page(get=200, roles=frozenset(ADMINS)),
+    "api-key-revoke": acting("api-key"),
+    "person-list": Page(get=200, roles=frozenset(ADMINS)),
+    "person-password": acting("person", answer=200),
+    "person-switch": acting("person", active="no"),
+}
+for name in KINDS:
+    if name not in ("api-key", "person"):
+        PAGES |= pages_of(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """`call` gets a fresh copy of the kind's thing and the person."""
+
+    kind: str
+    call: Callable[[Any, User], object]
+
+
+def new_key(key: ApiKey, by: User) -> object:
+    return create_api_key(
+        name="another",
+        organisation=key.organisation,
+        publishers=list(key.publishers.all()),
+        by=by,
+    )
+
+
+SERVICES: dict[Callable[..., object], Service] = {
+    services.save_party: Service("party", lambda it, by: services.save_party(party=it, by=by)),
+    services.retire_party: Service("party", lambda it, by: services.retire_party(party=it, by=by)),
+    services.save_edge: Service("edge", lambda it, by: services.save_edge(edge=it, by=by)),
+    services.retire_edge: Service("edge", lambda it, by: services.retire_edge(edge=it, by=by)),
+    services.save_campaign: Service(
+        "campaign", lambda it, by: services.save_campaign(campaign=it, by=by)
+    ),
+    services.retire_campaign: Service(
+        "campaign", lambda it, by: services.retire_campaign(campaign=it, by=by)
+    ),
+    services.save_booking: Service(
+        "booking", lambda it, by: services.save_booking(booking=it, by=by)
+    ),
+    services.retire_booking: Service(
+        "booking", lambda it, by: services.retire_booking(booking=it, by=by)
+    ),
+    services.save_audience: Service(
+        "audience", lambda it, by: services.save_audience(audience=it, by=by)
+    ),
+    services.retire_audience: Service(
+        "audience", lambda it, by: services.retire_audience(audience=it, by=by)
+    ),
+    services.save_value_list: Service(
+        "value-list", lambda it, by: services.save_value_list(value_list=it, by=by)
+    ),
+    services.retire_value_list: Service(
+        "value-list", lambda it, by: services.retire_value_list(value_list=it, by=by)
+    ),
+    services.save_attribute: Service(
+        "attribute", lambda it, by: services.save_attribute(attribute=it, by=by)
+    ),
+    services.retire_attribute: Service(
+        "attribute", lambda it, by: services.retire_attribute(attribute=it, by=by)
+    ),
+    services.save_test_visit: Service(
+        "test-visit", lambda it, by: services.save_test_visit(test_visit=it, by=by)
+    ),
+    services.retire_test_visit: Service(
+        "test-visit", lambda it, by: services.retire_test_visit(test_visit=it, by=by)
+    ),
+    revert: Service("edge", lambda it, by: revert(obj=it, to=1, by=by)),
+    create_api_key: Service("api-key", new_key),
+    revoke_api_key: Service("api-key", lambda it, by: revoke_api_key(key=it, by=by)),
+    save_person: Service("person", lambda it, by: save_person(person=it, by=by)),
+    reset_password: Service("person", lambda it, by: reset_password(person=it, by=by)),
+}
+# Services that everybody's market is touched by: the exchange's people with these roles only.
+OPERATOR_SERVICES = {create_run, request_run}
+
+
+def furnish(exchange: Exchange) -> World:
+    """One thing of every kind, each owned as `KINDS` says."""
+    soda, herald = exchange.soda, exchange.herald
+    audience = Audience.objects.create(
+        organisation=soda.organisation, name="drinkers", expression="site.page contains 'thirst'"
+    )
+    value_list = ValueList.objects.create(organisation=soda.organisation, name="towns")
+    value_list.versions.create(number=1, values=["sodaville"], added_count=1, removed_count=0)
+    key, _ = create_api_key(
+        name="Herald's server", organisation=herald.organisation, publishers=[herald.party]
+    )
+    SnapshotBuild.objects.create(
+        status="live", snapshot_id="a" * 32, finished_at=timezone.now() - timedelta(hours=1)
+    )
+    return World(
+        exchange,
+        {
+            "party": herald.party,
+            "edge": exchange.first_edge,
+            "campaign": exchange.campaign,
+            "booking": exchange.booking,
+            "test-visit": TestVisit.objects.create(
+                campaign=exchange.campaign, name="From the USA", visit={"geo": {"country": "USA"}}
+            ),
+            "audience": audience,
+            "value-list": value_list,
+            "attribute": Attribute.objects.get(name="geo.country"),
+            "api-key": key,
+            "person": herald.people[Role.VIEWER],
+        },
+    )
+
+
+def house_of(world: World, name: str) -> House:
+    house: House = getattr(world.exchange, name)
+    return house
