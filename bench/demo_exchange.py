@@ -27,14 +27,15 @@ from exchange.market.demo.visits import open_source  # noqa: E402
 from exchange.market.seed import read_attributes  # noqa: E402
 from exchange.routing import Link  # noqa: E402
 from exchange.serving.bookings import BookingRow, write_bookings  # noqa: E402
+from exchange.serving.callers import ELIGIBILITY_READ  # noqa: E402
 from exchange.serving.directory import (  # noqa: E402
     BOOKINGS_FILE,
     INDEX_FILE,
     KeyEntry,
     SnapshotDirectory,
     hash_key,
+    write_catalog,
 )
-from exchange.serving.eligibility import ELIGIBILITY_READ  # noqa: E402
 from exchange.snapshots.composing import Composer  # noqa: E402
 from exchange.snapshots.market import BookedPair, CampaignRow, Market, PartyRow  # noqa: E402
 from matcher_ext import ATree  # noqa: E402
@@ -150,6 +151,7 @@ def read_catalog() -> Catalog:
             type=AttributeType(row["type"]),
             domain=tuple(row.get("values", ())) or None,
             required=row.get("is_required", False),
+            openrtb=row["openrtb_path"],
         )
         for row in read_attributes()
     )
@@ -168,6 +170,7 @@ def write_exchange(directory: SnapshotDirectory, market: Market) -> str:
     with directory.stage() as staged:
         index.freeze().save(staged / INDEX_FILE)
         write_bookings(staged / BOOKINGS_FILE, rows)
+        write_catalog(staged, market.catalog.to_json())
         return directory.adopt(staged)
 
 

@@ -139,11 +139,11 @@ def write_bodies(questions: list[Question], path: Path) -> None:
 
 def time_matches(root: Path, questions: list[Question]) -> tuple[float, float]:
     """Microseconds in the index, one request at a time: median and 99th of a hundred."""
-    service = EligibilityService(root)
+    service, limited = EligibilityService(root), Options(limit=LIMIT)
     for question in questions:
         service.answer(question.publisher, question.visit)
     taken = [
-        service.answer(question.publisher, question.visit, Options(limit=LIMIT)).match_seconds
+        service.answer(question.publisher, question.visit, limited).parts[0].match_seconds
         for _ in range(4)
         for question in questions
     ]
@@ -175,10 +175,10 @@ def measure(size: ExchangeSize, threads: int, seconds: float, cache: Path) -> st
 
 
 def describe(
-    size: ExchangeSize, threads: int, turns: list[tuple[Turn, Turn]], match_us: tuple[float, float]
+    size: ExchangeSize, threads: int, pairs: list[tuple[Turn, Turn]], match_us: tuple[float, float]
 ) -> str:
-    hello, asked = zip(*turns, strict=True)
-    share = median(mine.load.rate / theirs.load.rate for theirs, mine in turns)
+    hello, asked = zip(*pairs, strict=True)
+    share = median(mine.load.rate / theirs.load.rate for theirs, mine in pairs)
     cells = [
         size.name,
         str(threads),
@@ -187,7 +187,7 @@ def describe(
         f"{share:.2f}",
         f"{median(turn.load.p50_ms for turn in asked):.2f}",
         f"{median(turn.load.p99_ms for turn in asked):.2f}",
-        f"{median(turn.cpu_us for turn in hello):.0f} / {median(turn.cpu_us for turn in asked):.0f}",
+        " / ".join(f"{median(turn.cpu_us for turn in turns):.0f}" for turns in (hello, asked)),
         f"{match_us[0]:.0f} / {match_us[1]:.0f}",
     ]
     return f"| {' | '.join(cells)} |"

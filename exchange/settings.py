@@ -17,6 +17,12 @@ VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
 SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+ANSWER_LOG_DIR = env_path("TREELINE_ANSWER_LOG_DIR", VAR_DIR / "answers")
+# One answer in so many is kept; 0 keeps none.
+ANSWER_LOG_EVERY = env_int("TREELINE_ANSWER_LOG_EVERY", 100)
+# Visits and explanations per second, for each API key and server process.
+ELIGIBILITY_RATE = env_int("TREELINE_ELIGIBILITY_RATE", 50_000)
+EXPLAIN_RATE = env_int("TREELINE_EXPLAIN_RATE", 10)
 
 MODE = env_text("TREELINE_MODE", "development")
 if MODE not in {"development", "production"}:

@@ -18,13 +18,25 @@ pages = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402
 
-from exchange.serving import endpoint  # noqa: E402
+from exchange.serving.answer_log import AnswerLog  # noqa: E402
+from exchange.serving.downloads import PREFIX, SnapshotDownloads  # noqa: E402
 from exchange.serving.eligibility import service_for  # noqa: E402
+from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint  # noqa: E402
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-eligibility = endpoint.EligibilityEndpoint(service_for(settings.SNAPSHOT_DIR))
+service = service_for(settings.SNAPSHOT_DIR)
+eligibility = EligibilityEndpoint(service, settings.ELIGIBILITY_RATE)
+snapshots = SnapshotDownloads(service, settings.SNAPSHOT_DIR)
+if settings.ANSWER_LOG_EVERY:
+    service.keep_answers(
+        AnswerLog(
+            settings.ANSWER_LOG_DIR,
+            every=settings.ANSWER_LOG_EVERY,
+            hash_key=settings.SECRET_KEY.encode(),
+        )
+    )
 
 # A full garbage collection over what Django and the libraries keep alive takes 30 to 60 ms, and no
 # request is answered meanwhile; what is frozen is never looked at again.
@@ -34,6 +46,11 @@ gc.freeze()
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    if environ["PATH_INFO"] == endpoint.PATH:
+    path: str = environ["PATH_INFO"]
+    if path == PATH:
         return eligibility(environ, start_response)
+    if path == BATCH_PATH:
+        return eligibility.batch(environ, start_response)
+    if path.startswith(PREFIX):
+        return snapshots(environ, start_response)
     return pages(environ, start_response)

@@ -52,13 +52,18 @@ EVERYTHING = Options()
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One visit's part of an answer: `count` is of all that are eligible, whatever the limit."""
+    """One visit's part of an answer, and what the servers count about it. `count` is of all that
+    are eligible, whatever the limit; `malformed` names attributes with a value of a wrong type."""
 
     body: bytes
     count: int
+    match_seconds: float
+    malformed: tuple[str, ...]
+    has_unknown: bool
 
 
-def write_part(bookings: BookingsView, ids: Integers, options: Options, warnings: bytes) -> Part:
+def write_items(bookings: BookingsView, ids: Integers, options: Options) -> tuple[bytes, int]:
+    """The eligible campaigns as JSON, and how many there are without the limit."""
     if options.campaigns is not None:
         ids = bookings.keep_campaigns(ids, options.campaigns)
     if options.order is Order.NET_CPM:
@@ -66,17 +71,17 @@ def write_part(bookings: BookingsView, ids: Integers, options: Options, warnings
     else:
         rows = bookings.rows_by_campaign(ids, options.limit)
     if options.paths is Paths.CHEAPEST:
-        items = b",".join(bookings.fragments(rows))
-    else:
-        items = b",".join(bookings.pathless_fragments(rows))
-    count = len(ids)
-    return Part(b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings), count)
+        return b",".join(bookings.fragments(rows)), len(ids)
+    return b",".join(bookings.pathless_fragments(rows)), len(ids)
 
 
-def write_warnings(malformed: Iterable[str], unknown: Iterable[str]) -> bytes:
+def write_warnings(
+    malformed: Iterable[str], unknown: Iterable[str], deprecated: Iterable[str] = ()
+) -> bytes:
     """Names only: what a visit carries may be personal."""
     found = [("malformed_attribute", name) for name in sorted(malformed)]
     found += [("unknown_attribute", name) for name in sorted(unknown)]
+    found += [("deprecated_attribute", name) for name in sorted(deprecated)]
     return msgspec.json.encode(
         [{"code": code, "attribute": name} for code, name in found[:MAX_WARNINGS]]
     )

@@ -6,6 +6,7 @@
     deltas/<log_id>/<number>.json  what changed since the live snapshot was built (see `deltas`)
     <snapshot_id>/index.atree      the compiled index
     <snapshot_id>/bookings.arrow   what an answer says
+    <snapshot_id>/catalog.json     the attributes, with where OpenRTB carries them
     <snapshot_id>/info.json        counts, sizes, times
     .staged-<random>/              a snapshot being written
     .failed-<random>/              the last one that was built wrong; never served
@@ -25,13 +26,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 FORMAT = 1
 INDEX_FILE = "index.atree"
 BOOKINGS_FILE = "bookings.arrow"
+CATALOG_FILE = "catalog.json"
 INFO_FILE = "info.json"
 MANIFEST_FILE = "manifest.json"
 KEYS_FILE = "keys.json"
@@ -244,14 +246,32 @@ def write_info(staged: Path, info: SnapshotInfo) -> None:
     (staged / INFO_FILE).write_bytes(encode(info))
 
 
+def write_catalog(staged: Path, catalogue: Mapping[str, object]) -> None:
+    """`catalogue` is the catalogue's JSON form."""
+    (staged / CATALOG_FILE).write_bytes(msgspec.json.encode(catalogue))
+
+
+def read_catalog(folder: Path) -> dict[str, Any]:
+    try:
+        document = msgspec.json.decode((folder / CATALOG_FILE).read_bytes(), type=dict[str, Any])
+    except FileNotFoundError:
+        return {"attributes": []}
+    except msgspec.DecodeError as error:
+        raise DirectoryError(f"{folder / CATALOG_FILE} is damaged: {error}") from error
+    return document
+
+
 def encode(document: FormattedDocument) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document), indent=1)
 
 
 def content_id(folder: Path) -> str:
-    """The hash of what answers depend on: the index and the bookings, not the build's times."""
+    """The hash of what answers depend on: the index, the bookings and the catalogue, not the
+    build's times. A snapshot without a catalogue reads no bid requests."""
     digest = hashlib.sha256()
-    for name in (INDEX_FILE, BOOKINGS_FILE):
+    names = [INDEX_FILE, BOOKINGS_FILE]
+    names += [CATALOG_FILE] if (folder / CATALOG_FILE).exists() else []
+    for name in names:
         path = folder / name
         try:
             with path.open("rb") as file:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -18,27 +18,36 @@ from typing import Any
 
 import msgspec
 
+from exchange.serving.answer_log import AnswerLog
 from exchange.serving.answers import (
     EVERYTHING,
     NO_WARNINGS,
     Options,
     Part,
-    write_part,
+    write_items,
     write_warnings,
 )
+from exchange.serving.callers import ELIGIBILITY_READ, Caller, KeyRing, require_scope
 from exchange.serving.directory import (
     KEYS_FILE,
     MANIFEST_FILE,
     DirectoryError,
-    KeyEntry,
     Manifest,
     SnapshotDirectory,
-    hash_key,
 )
-from exchange.serving.instruments import FAILED_SWAPS, SNAPSHOT_READ_AT, SWAPS, TALLY
+from exchange.serving.instruments import (
+    DELTA,
+    DELTA_SIZE,
+    FAILED_SWAPS,
+    SNAPSHOT_READ_AT,
+    SWAPS,
+    TALLY,
+)
 from exchange.serving.key_use import KeyUse
 from exchange.serving.live import LiveSnapshot
+from exchange.serving.openrtb import DEPRECATED, read_impressions
 from exchange.serving.problems import ProblemError
+from exchange.serving.requests import EligibilityRequest, decode, request_decoder
 from exchange.serving.visits import flatten
 from matcher_ext import SnapshotError
 
@@ -50,17 +59,19 @@ WATCH_SECONDS = 0.25
 STAMPED_TIMES = ("time", "local_time")
 PUBLISHER = "publisher.id"
 STAMPED = {*STAMPED_TIMES, PUBLISHER}
-ELIGIBILITY_READ = "eligibility:read"
 # What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer's JSON, and what the servers count about it."""
+    """An answer's JSON, and its parts: one per visit."""
 
     body: bytes
-    count: int
-    match_seconds: float
+    parts: tuple[Part, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(part.count for part in self.parts)
 
     def document(self) -> dict[str, Any]:
         """For pages; the endpoint sends the body as it is."""
@@ -72,9 +83,10 @@ class EligibilityService:
     """Thread-safe: readers take the current references once; only `refresh` replaces them."""
 
     def __init__(self, directory: Path) -> None:
+        self._log: AnswerLog | None = None
         self._directory = SnapshotDirectory(directory)
         self._live: LiveSnapshot | None = None
-        self._keys: dict[str, KeyEntry] = {}
+        self._keys = KeyRing({})
         self._seen: dict[str, tuple[int, int, int] | None] = {}
         self._last_refusal = ""
         self._key_use = KeyUse(directory)
@@ -85,21 +97,16 @@ class EligibilityService:
     def live(self) -> LiveSnapshot | None:
         return self._live
 
-    def publishers_of(self, key: str, scope: str = ELIGIBILITY_READ) -> tuple[str, ...]:
-        """What a key may ask for; raises the problem to answer with if it may ask nothing."""
-        hashed = hash_key(key)
-        entry = self._keys.get(hashed)
-        if entry is None:
-            raise unauthorized("The API key is not known, or was revoked.")
-        now = datetime.now(UTC)
-        if entry.expires_at <= now:
-            raise unauthorized("The API key has expired.")
-        self._key_use.note(hashed, now)
-        if scope not in entry.scopes:
-            raise ProblemError(
-                HTTPStatus.FORBIDDEN, "scope_missing", f"Your key lacks the scope {scope}."
-            )
-        return entry.publishers
+    def keep_answers(self, log: AnswerLog) -> None:
+        """From now on; the watching thread writes them down."""
+        self._log = log
+
+    def admit(self, key: str, scope: str = ELIGIBILITY_READ) -> Caller:
+        """Who asks; raises the problem to answer with if the key may not be used for this."""
+        caller = self._keys.find(key)
+        self._key_use.note(caller.key_hash, datetime.now(UTC))
+        require_scope(caller, scope)
+        return caller
 
     def answer(
         self,
@@ -109,20 +116,102 @@ class EligibilityService:
         at: datetime | None = None,
     ) -> Answer:
         """One visit against the state that is live when it comes."""
+        live = self.require_live()
+        now = time.time()
+        moment = now if at is None else at.timestamp()
+        part = self._answer_visit(live, publisher, visit, options, moment)
+        return Answer(b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), part.body), (part,))
+
+    def answer_request(self, caller: Caller, request: EligibilityRequest) -> Answer:
+        """A visit, or every impression of a bid request."""
+        publisher = caller.choose_publisher(request.publisher)
+        if request.visit is not None:
+            return self.answer(publisher, request.visit, request)
+        live = self.require_live()
+        now = time.time()
+        body, parts = self._answer_imps(live, publisher, request, now)
+        return Answer(b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), body), parts)
+
+    def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Answer:
+        """All of them against one state; a bad one gets its problem in its place."""
+        live = self.require_live()
+        now = time.time()
+        answers: list[bytes] = []
+        parts: list[Part] = []
+        for raw in requests:
+            try:
+                body, added = self._answer_one_of_many(live, caller, raw, now)
+                answers.append(b"{%s}" % body)
+                parts += added
+            except ProblemError as problem:
+                answers.append(b'{"problem":%s}' % problem.body())
+        heading = b"%s%.1f" % (live.heading, live.age_seconds(now))
+        return Answer(b'%s,"answers":[%s]}' % (heading, b",".join(answers)), tuple(parts))
+
+    def require_live(self) -> LiveSnapshot:
         live = self._live
         if live is None:
             raise no_snapshot()
-        now = time.time()
-        part, match_seconds = answer_part(
-            live, publisher, visit, options, now if at is None else at.timestamp()
+        return live
+
+    def _answer_one_of_many(
+        self, live: LiveSnapshot, caller: Caller, raw: msgspec.Raw, now: float
+    ) -> tuple[bytes, tuple[Part, ...]]:
+        request = decode(request_decoder, raw)
+        publisher = caller.choose_publisher(request.publisher)
+        if request.visit is None:
+            return self._answer_imps(live, publisher, request, now)
+        part = self._answer_visit(live, publisher, request.visit, request, now)
+        return part.body, (part,)
+
+    def _answer_imps(
+        self, live: LiveSnapshot, publisher: str, request: EligibilityRequest, now: float
+    ) -> tuple[bytes, tuple[Part, ...]]:
+        imps = read_impressions(request.bid_request or {}, live.opened.sources)
+        parts = tuple(
+            self._answer_visit(
+                live, publisher, imp.visit, request, now, DEPRECATED & imp.visit.keys()
+            )
+            for imp in imps
         )
-        body = b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), part.body)
-        return Answer(body, part.count, match_seconds)
+        bodies = [
+            b'{"imp_id":%s,%s}' % (msgspec.json.encode(imp.imp_id), part.body)
+            for imp, part in zip(imps, parts, strict=True)
+        ]
+        return b'"imps":[%s]' % b",".join(bodies), parts
+
+    def _answer_visit(
+        self,
+        live: LiveSnapshot,
+        publisher: str,
+        visit: Mapping[str, object],
+        options: Options,
+        at_seconds: float,
+        deprecated: Set[str] = frozenset(),
+    ) -> Part:
+        flat = flatten(visit, live.attributes)
+        unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
+        stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
+        started = time.perf_counter()
+        ids, malformed = live.match(flat)
+        match_seconds = time.perf_counter() - started
+        warnings = NO_WARNINGS
+        if malformed or unknown or deprecated:
+            warnings = write_warnings(malformed, unknown, deprecated)
+        items, count = write_items(live.bookings, ids, options)
+        body = b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings)
+        if self._log is not None and self._log.is_due():
+            self._log.add(live, flat, ids)
+        return Part(body, count, match_seconds, malformed, bool(unknown))
 
     def refresh(self) -> bool:
         """Takes up what is new in the directory. What cannot be read leaves the old in place."""
         with self._refreshing:
-            return any([self._refresh_keys(), self._refresh_snapshot(), self._follow()])
+            changes = [self._refresh_keys(), self._refresh_snapshot(), self._follow()]
+            if self._live is not None:
+                DELTA.set(self._live.delta)
+                DELTA_SIZE.set(len(self._live.changed))
+            return any(changes)
 
     def watch(self) -> None:
         """Keeps refreshing in a thread of its own, so that no request waits for it."""
@@ -134,13 +223,15 @@ class EligibilityService:
             self.refresh()
             self._key_use.flush()
             TALLY.flush()
+            if self._log is not None:
+                self._log.flush()
 
     def _refresh_keys(self) -> bool:
         try:
             mark = self._mark(KEYS_FILE)
             if mark == self._seen.get(KEYS_FILE):
                 return False
-            self._keys = dict(self._directory.read_keys())
+            self._keys = KeyRing(self._directory.read_keys())
         except UNREADABLE as error:
             return self._refuse(error)
         self._seen[KEYS_FILE] = mark
@@ -197,24 +288,6 @@ class EligibilityService:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def answer_part(
-    live: LiveSnapshot,
-    publisher: str,
-    visit: Mapping[str, object],
-    options: Options,
-    at_seconds: float,
-) -> tuple[Part, float]:
-    """One visit's part of an answer, and how long the index took."""
-    flat = flatten(visit, live.attributes)
-    unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
-    stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
-    started = time.perf_counter()
-    ids, malformed = live.match(flat)
-    match_seconds = time.perf_counter() - started
-    warnings = write_warnings(malformed, unknown) if malformed or unknown else NO_WARNINGS
-    return write_part(live.bookings, ids, options, warnings), match_seconds
-
-
 def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
     stamp_milliseconds(flat, publisher, int(at.timestamp() * 1000))
 
@@ -231,15 +304,6 @@ def no_snapshot() -> ProblemError:
         "no_snapshot",
         "No snapshot is live yet. Try again in a moment.",
         headers={"Retry-After": "2"},
-    )
-
-
-def unauthorized(detail: str) -> ProblemError:
-    return ProblemError(
-        HTTPStatus.UNAUTHORIZED,
-        "bad_key",
-        detail,
-        headers={"WWW-Authenticate": 'Api-Key realm="eligibility"'},
     )
 
 

@@ -1,4 +1,4 @@
-"""`POST /api/v1/eligibility` as a bare WSGI application: the hot path, answered before Django.
+"""`/api/v1/eligibility` and `:batch` as a bare WSGI application: the hot path, before Django.
 
 Reads the request, asks `EligibilityService`, and turns every refusal into a problem document.
 """
@@ -6,130 +6,105 @@ Reads the request, asks `EligibilityService`, and turns every refusal into a pro
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from exchange.serving import problems
-from exchange.serving.answers import Options
-from exchange.serving.eligibility import Answer, EligibilityService, unauthorized
+from exchange.serving.callers import Caller, read_key
+from exchange.serving.eligibility import Answer, EligibilityService
 from exchange.serving.instruments import REQUESTS, TALLY, Note
 from exchange.serving.problems import ProblemError
+from exchange.serving.rates import Buckets
+from exchange.serving.requests import (
+    MAX_BATCH_BYTES,
+    MAX_BODY_BYTES,
+    batch_decoder,
+    decode,
+    read_body,
+    request_decoder,
+)
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 PATH = "/api/v1/eligibility"
-MAX_BODY_BYTES = 256 * 1024
-KEY_SCHEME = "Api-Key "
-
-
-class EligibilityRequest(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    visit: dict[str, object]
-    publisher: str | None = None
-
-
-decoder = msgspec.json.Decoder(EligibilityRequest)
+BATCH_PATH = "/api/v1/eligibility:batch"
+VISITS_PER_SECOND = 50_000
 
 
 class EligibilityEndpoint:
-    """A WSGI callable, shared by all threads of a worker."""
+    """WSGI callables, shared by all threads of a worker."""
 
-    def __init__(self, service: EligibilityService) -> None:
+    def __init__(
+        self, service: EligibilityService, visits_per_second: float = VISITS_PER_SECOND
+    ) -> None:
         self._service = service
+        self._buckets = Buckets(visits_per_second)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        return self._reply("eligibility", self._answer_one, environ, start_response)
+
+    def batch(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        return self._reply("batch", self._answer_many, environ, start_response)
+
+    def _reply(
+        self,
+        name: str,
+        answer_to: Callable[[WSGIEnvironment], Answer],
+        environ: WSGIEnvironment,
+        start_response: StartResponse,
+    ) -> Iterable[bytes]:
         started = time.perf_counter()
         try:
-            answer = self._answer(environ)
+            answer = answer_to(environ)
         except ProblemError as problem:
-            return refuse(problem, start_response)
+            return refuse(name, problem, start_response)
+        body = answer.body
         start_response(
             "200 OK",
             [
                 ("Content-Type", "application/json"),
-                ("Content-Length", str(len(answer.body))),
+                ("Content-Length", str(len(body))),
                 ("Cache-Control", "no-store"),
             ],
         )
-        TALLY.add(Note(time.perf_counter() - started, answer.match_seconds, answer.count))
-        return [answer.body]
+        TALLY.add(Note(name, time.perf_counter() - started, answer.parts))
+        return [body]
 
-    def _answer(self, environ: WSGIEnvironment) -> Answer:
-        if environ["REQUEST_METHOD"] != "POST":
-            raise ProblemError(
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                "method_not_allowed",
-                "Ask with POST.",
-                headers={"Allow": "POST"},
-            )
+    def _answer_one(self, environ: WSGIEnvironment) -> Answer:
+        require_method(environ, "POST")
         # Read before any refusal: bytes left unread would end the caller's kept-alive connection.
-        body = read_body(environ)
-        publishers = self._service.publishers_of(read_key(environ))
-        request = decode(body)
-        publisher = choose_publisher(request.publisher, publishers)
-        return self._service.answer(publisher, request.visit, request)
+        body = read_body(environ, MAX_BODY_BYTES)
+        caller = self._admit(environ)
+        self._buckets.take(caller.key_hash)
+        return self._service.answer_request(caller, decode(request_decoder, body))
+
+    def _answer_many(self, environ: WSGIEnvironment) -> Answer:
+        require_method(environ, "POST")
+        body = read_body(environ, MAX_BATCH_BYTES)
+        caller = self._admit(environ)
+        requests = decode(batch_decoder, body).requests
+        self._buckets.take(caller.key_hash, len(requests))
+        return self._service.answer_batch(caller, requests)
+
+    def _admit(self, environ: WSGIEnvironment) -> Caller:
+        return self._service.admit(read_key(environ.get("HTTP_AUTHORIZATION", "")))
 
 
-def read_key(environ: WSGIEnvironment) -> str:
-    header: str = environ.get("HTTP_AUTHORIZATION", "")
-    if not header.startswith(KEY_SCHEME):
-        raise unauthorized("Send the header `Authorization: Api-Key <your key>`.")
-    return header[len(KEY_SCHEME) :].strip()
-
-
-def read_body(environ: WSGIEnvironment) -> bytes:
-    """Never more than the limit, whatever length the caller claims or leaves out."""
-    claimed = environ.get("CONTENT_LENGTH") or ""
-    if claimed.isdecimal() and int(claimed) > MAX_BODY_BYTES:
-        raise too_large()
-    body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
-    if len(body) > MAX_BODY_BYTES:
-        raise too_large()
-    return body
-
-
-def decode(body: bytes) -> EligibilityRequest:
-    try:
-        return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid_request", str(error)) from None
-    except RecursionError:
+def require_method(environ: WSGIEnvironment, method: str) -> None:
+    if environ["REQUEST_METHOD"] != method:
         raise ProblemError(
-            HTTPStatus.BAD_REQUEST, "invalid_request", "The body is nested too deeply."
-        ) from None
-
-
-def choose_publisher(named: str | None, allowed: tuple[str, ...]) -> str:
-    """The key decides; the request only chooses among what the key allows."""
-    if named is None:
-        if len(allowed) == 1:
-            return allowed[0]
-        raise ProblemError(
-            HTTPStatus.BAD_REQUEST,
-            "publisher_needed",
-            "Your key covers several publishers: name one in `publisher`.",
+            HTTPStatus.METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            f"Ask with {method}.",
+            headers={"Allow": method},
         )
-    if named not in allowed:
-        raise ProblemError(
-            HTTPStatus.FORBIDDEN, "publisher_not_allowed", "Your key does not cover this publisher."
-        )
-    return named
 
 
-def too_large() -> ProblemError:
-    return ProblemError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "body_too_large",
-        f"A request may have {MAX_BODY_BYTES} bytes, not more.",
-    )
-
-
-def refuse(problem: ProblemError, start_response: StartResponse) -> Iterable[bytes]:
+def refuse(endpoint: str, problem: ProblemError, start_response: StartResponse) -> Iterable[bytes]:
     body = problem.body()
-    REQUESTS.labels(str(problem.status.value)).inc()
+    REQUESTS.labels(endpoint, str(problem.status.value)).inc()
     start_response(
         f"{problem.status.value} {problem.status.phrase}",
         [

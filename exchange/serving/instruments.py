@@ -9,14 +9,19 @@ four instruments cost a request 35 us of its 85, a note costs one.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter as Count
 from collections import deque
 from typing import NamedTuple
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from exchange.serving.answers import Part
+
 SECONDS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
 
-REQUESTS = Counter("treeline_eligibility_requests", "Eligibility requests by status.", ["code"])
+REQUESTS = Counter(
+    "treeline_eligibility_requests", "Requests by endpoint and status.", ["endpoint", "code"]
+)
 LATENCY = Histogram(
     "treeline_eligibility_seconds", "Time in our code per eligibility request.", buckets=SECONDS
 )
@@ -24,6 +29,11 @@ MATCH_TIME = Histogram(
     "treeline_match_seconds", "Time in the index per eligibility request.", buckets=SECONDS
 )
 MATCHES = Counter("treeline_matches", "Bookings found eligible.")
+BAD_ATTRIBUTES = Counter(
+    "treeline_bad_attributes",
+    "Visits with a value of a wrong type, by attribute; those not in the catalogue as one.",
+    ["attribute"],
+)
 SWAPS = Counter("treeline_snapshot_swaps", "Times a server took up a new snapshot.")
 FAILED_SWAPS = Counter(
     "treeline_snapshot_failed_swaps", "Times a server could not take up what the directory named."
@@ -34,13 +44,29 @@ SNAPSHOT_READ_AT = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+DELTA = Gauge(
+    "treeline_snapshot_delta",
+    "Number of the last change that is served beside the snapshot.",
+    multiprocess_mode="mostrecent",
+)
+DELTA_SIZE = Gauge(
+    "treeline_snapshot_delta_bookings",
+    "Bookings that changed since the snapshot and are served beside it.",
+    multiprocess_mode="mostrecent",
+)
+ANSWERS_DROPPED = Counter(
+    "treeline_answer_log_dropped", "Sampled answers that could not be kept: too many, or no disk."
+)
+
+NOT_IN_CATALOGUE = "(not in the catalogue)"
+
 
 class Note(NamedTuple):
     """What one answered request leaves behind."""
 
+    endpoint: str
     seconds: float
-    match_seconds: float
-    matches: int
+    parts: tuple[Part, ...]
 
 
 class Tally:
@@ -58,11 +84,23 @@ class Tally:
 
     def flush(self) -> None:
         notes = take_all(self._notes)
-        if notes:
-            REQUESTS.labels("200").inc(len(notes))
-            MATCHES.inc(sum(note.matches for note in notes))
-            observe_all(LATENCY, [note.seconds for note in notes])
-            observe_all(MATCH_TIME, [note.match_seconds for note in notes])
+        if not notes:
+            return
+        for endpoint, count in Count(note.endpoint for note in notes).items():
+            REQUESTS.labels(endpoint, "200").inc(count)
+        observe_all(LATENCY, [note.seconds for note in notes])
+        parts = [part for note in notes for part in note.parts]
+        observe_all(MATCH_TIME, [part.match_seconds for part in parts])
+        MATCHES.inc(sum(part.count for part in parts))
+        count_bad_attributes(parts)
+
+
+def count_bad_attributes(parts: list[Part]) -> None:
+    """By name only where the catalogue has it, so that callers cannot make names up."""
+    for name, count in Count(name for part in parts for name in part.malformed).items():
+        BAD_ATTRIBUTES.labels(name).inc(count)
+    if unknown := sum(part.has_unknown for part in parts):
+        BAD_ATTRIBUTES.labels(NOT_IN_CATALOGUE).inc(unknown)
 
 
 def take_all(notes: deque[Note]) -> list[Note]:

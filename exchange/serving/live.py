@@ -18,7 +18,9 @@ from exchange.serving.directory import (
     DirectoryError,
     Manifest,
     SnapshotDirectory,
+    read_catalog,
 )
+from exchange.serving.openrtb import Source, read_sources
 from matcher_ext import LiveIndex, Snapshot
 from matcher_ext.live import State
 
@@ -31,6 +33,7 @@ class Opened:
     below: Bookings
     changing: LiveIndex
     attributes: frozenset[str]
+    sources: tuple[Source, ...]
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, snapshot_id: str) -> Opened:
@@ -39,7 +42,8 @@ class Opened:
             raise DirectoryError(f"{folder} is missing, or not what was built")
         index = Snapshot.open(folder / INDEX_FILE)
         attributes = frozenset(row[0] for row in index.catalog_rows)
-        return cls(Bookings(folder / BOOKINGS_FILE), LiveIndex(index), attributes)
+        sources = read_sources(read_catalog(folder))
+        return cls(Bookings(folder / BOOKINGS_FILE), LiveIndex(index), attributes, sources)
 
     def without_changes(self) -> Opened:
         return replace(self, changing=LiveIndex(self.changing.snapshot))

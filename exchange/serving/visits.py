@@ -13,7 +13,7 @@ from exchange.serving.problems import ProblemError
 MAX_ATTRIBUTES = 500
 MAX_DEPTH = 8
 MAX_NAME_LENGTH = 200
-MAX_LIST_LENGTH = 1_000
+MAX_LIST_LENGTH = 10_000
 
 
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:

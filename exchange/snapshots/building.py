@@ -9,7 +9,12 @@ from itertools import islice
 from pathlib import Path
 
 from exchange.serving.bookings import write_bookings
-from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, SnapshotInfo
+from exchange.serving.directory import (
+    BOOKINGS_FILE,
+    INDEX_FILE,
+    SnapshotInfo,
+    write_catalog,
+)
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
@@ -39,6 +44,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     progress.begin(Phase.WRITING)
     frozen.save(folder / INDEX_FILE)
     write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
+    write_catalog(folder, composer.market.catalog.to_json())
     return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
 
 

@@ -12,6 +12,7 @@ from exchange.serving.directory import (
     KeyEntry,
     SnapshotDirectory,
     hash_key,
+    write_catalog,
 )
 from matcher_ext import ATree
 from targeting import Catalog
@@ -64,6 +65,7 @@ def publish(
     with directory.stage() as staged:
         index.freeze().save(staged / INDEX_FILE)
         write_bookings(staged / BOOKINGS_FILE, rows)
+        write_catalog(staged, catalog.to_json())
         snapshot_id = directory.adopt(staged)
     directory.write_manifest(snapshot_id=snapshot_id, read_at=datetime.now(UTC))
     return snapshot_id

@@ -10,8 +10,9 @@ from http.client import HTTPConnection
 import pytest
 
 from exchange.serving.answers import MAX_LIMIT
-from exchange.serving.endpoint import MAX_BODY_BYTES, PATH
+from exchange.serving.endpoint import PATH
 from exchange.serving.problems import CONTENT_TYPE
+from exchange.serving.requests import MAX_BODY_BYTES
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import BOTH_KEY, EXPIRED_KEY, HERALD_KEY, REPORTS_KEY, publish

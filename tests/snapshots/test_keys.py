@@ -83,7 +83,7 @@ def test_a_served_request_is_the_keys_last_use(story: Story, directory: Snapshot
     key, text = make_key(story)
     publish_keys()
     service = EligibilityService(directory.root)
-    service.publishers_of(text)
+    service.admit(text)
     assert service._key_use.flush()
     record_key_use()
     key.refresh_from_db()

@@ -1,0 +1,131 @@
+"""A sample of the answers that were given, for the parity report: one in N, as Parquet.
+
+    dt=2026-11-16/0512-<random>.parquet       one file per process and minute
+
+A request pays for a number and, if it is the one of N, for an append; encoding and writing are the
+watching thread's. Memory is bounded: what does not fit is dropped and counted. Internet addresses
+and what is not in the catalogue are left out, user ids are hashed with a key.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import logging
+import secrets
+import time
+from collections import deque
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from exchange.serving.bookings import Integers
+from exchange.serving.instruments import ANSWERS_DROPPED
+from exchange.serving.live import LiveSnapshot
+
+logger = logging.getLogger(__name__)
+
+MINUTE_SECONDS = 60.0
+MOST_KEPT = 5_000
+USER_ID = "user.id"
+SCHEMA = pa.schema(
+    [
+        pa.field("at", pa.timestamp("ms", tz="UTC"), nullable=False),
+        pa.field("snapshot_id", pa.string(), nullable=False),
+        pa.field("delta", pa.int64(), nullable=False),
+        pa.field("visit", pa.string(), nullable=False),
+        pa.field("booking_ids", pa.list_(pa.int64()), nullable=False),
+    ]
+)
+
+
+class Kept(NamedTuple):
+    """By reference: states are immutable, and nobody changes a visit after its answer."""
+
+    live: LiveSnapshot
+    visit: Mapping[str, object]
+    booking_ids: Integers
+
+
+class AnswerLog:
+    """Thread-safe: requests add, one watching thread flushes. Never raises into a request."""
+
+    def __init__(self, folder: Path, *, every: int, hash_key: bytes, most: int = MOST_KEPT) -> None:
+        self._folder = folder
+        self._every = every
+        self._hash_key = hashlib.blake2b(hash_key, digest_size=32).digest()
+        self._most = most
+        self._numbers = count(1)
+        self._kept: deque[Kept] = deque()
+        self._due_at = time.monotonic() + MINUTE_SECONDS
+        self._is_troubled = False
+        atexit.register(self.flush, at_once=True)
+
+    def is_due(self) -> bool:
+        return next(self._numbers) % self._every == 0
+
+    def add(self, live: LiveSnapshot, visit: Mapping[str, object], booking_ids: Integers) -> None:
+        if len(self._kept) < self._most:
+            self._kept.append(Kept(live, visit, booking_ids))
+        else:
+            ANSWERS_DROPPED.inc()
+
+    def flush(self, *, at_once: bool = False) -> None:
+        """Writes once a minute, or when half of what may be kept is there."""
+        is_due = at_once or time.monotonic() >= self._due_at or len(self._kept) > self._most // 2
+        if not is_due:
+            return
+        self._due_at = time.monotonic() + MINUTE_SECONDS
+        kept = [self._kept.popleft() for _ in range(len(self._kept))]
+        if kept:
+            self._write(kept)
+
+    def _write(self, kept: list[Kept]) -> None:
+        try:
+            self._write_file(pa.Table.from_pylist([self._row(each) for each in kept], SCHEMA))
+            self._is_troubled = False
+        except (OSError, pa.ArrowException) as error:
+            ANSWERS_DROPPED.inc(len(kept))
+            if not self._is_troubled:
+                logger.warning("The sampled answers cannot be written: %s", error)
+            self._is_troubled = True
+
+    def _write_file(self, table: pa.Table) -> None:
+        # Not at the start: it takes a second, and most processes that import us write nothing.
+        from pyarrow import parquet
+
+        now = datetime.now(UTC)
+        folder = self._folder / f"dt={now:%Y-%m-%d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{now:%H%M}-{secrets.token_hex(6)}.parquet"
+        aside = path.with_name(f".{path.name}")
+        parquet.write_table(table, aside)
+        aside.rename(path)
+
+    def _row(self, kept: Kept) -> dict[str, object]:
+        return {
+            "at": kept.visit["time"],
+            "snapshot_id": kept.live.manifest.snapshot_id,
+            "delta": kept.live.delta,
+            "visit": msgspec.json.encode(self._mask(kept)).decode(),
+            "booking_ids": sorted(kept.booking_ids.tolist()),
+        }
+
+    def _mask(self, kept: Kept) -> dict[str, object]:
+        types = {row[0]: row[1] for row in kept.live.index.snapshot.catalog_rows}
+        visit = {
+            name: value
+            for name, value in kept.visit.items()
+            if name in types and types[name] != "ip"
+        }
+        if USER_ID in visit:
+            visit[USER_ID] = self._hash(str(visit[USER_ID]))
+        return visit
+
+    def _hash(self, text: str) -> str:
+        return hashlib.blake2b(text.encode(), key=self._hash_key, digest_size=16).hexdigest()

@@ -1,0 +1,90 @@
+"""Who asks: the API keys of the snapshot directory, kept in memory, and what each may ask for.
+
+The key decides on publishers; a request only chooses among them, and a visit has no say at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+import msgspec
+
+from exchange.serving.directory import KeyEntry, hash_key
+from exchange.serving.problems import ProblemError
+
+ELIGIBILITY_READ = "eligibility:read"
+EXPLAIN_READ = "explain:read"
+SNAPSHOT_READ = "snapshot:read"
+KEY_SCHEME = "Api-Key "
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """A key, as one of its requests sees it."""
+
+    key_hash: str
+    publishers: frozenset[str]
+    scopes: frozenset[str]
+    expires_at: datetime
+
+    def choose_publisher(self, named: str | None) -> str:
+        if named is None:
+            if len(self.publishers) == 1:
+                return next(iter(self.publishers))
+            raise ProblemError(
+                HTTPStatus.BAD_REQUEST,
+                "publisher_needed",
+                "Your key covers several publishers: name one in `publisher`.",
+            )
+        if named not in self.publishers:
+            raise ProblemError(
+                HTTPStatus.FORBIDDEN,
+                "publisher_not_allowed",
+                "Your key does not cover this publisher.",
+            )
+        return named
+
+
+class KeyRing:
+    """Immutable: new keys are a new ring."""
+
+    def __init__(self, entries: Mapping[str, KeyEntry]) -> None:
+        self._callers = {
+            key_hash: Caller(
+                key_hash, frozenset(entry.publishers), frozenset(entry.scopes), entry.expires_at
+            )
+            for key_hash, entry in entries.items()
+        }
+
+    def find(self, key: str) -> Caller:
+        """Whom a key belongs to; raises the problem to answer with if it is of no use."""
+        caller = self._callers.get(hash_key(key))
+        if caller is None:
+            raise unauthorized("The API key is not known, or was revoked.")
+        if caller.expires_at <= datetime.now(UTC):
+            raise unauthorized("The API key has expired.")
+        return caller
+
+
+def read_key(header: str) -> str:
+    """Of the header `Authorization`."""
+    if not header.startswith(KEY_SCHEME):
+        raise unauthorized("Send the header `Authorization: Api-Key <your key>`.")
+    return header[len(KEY_SCHEME) :].strip()
+
+
+def require_scope(caller: Caller, scope: str) -> None:
+    if scope not in caller.scopes:
+        raise ProblemError(
+            HTTPStatus.FORBIDDEN, "scope_missing", f"Your key lacks the scope {scope}."
+        )
+
+
+def unauthorized(detail: str) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.UNAUTHORIZED,
+        "bad_key",
+        detail,
+        headers={"WWW-Authenticate": 'Api-Key realm="eligibility"'},
+    )

@@ -1,0 +1,112 @@
+"""`GET /api/v1/snapshots/..`: the live snapshot for ad servers that match in their own process.
+
+    live                              which snapshot it is, and its files
+    <snapshot_id>/index.atree         what `matcher_ext.Snapshot` opens
+    <snapshot_id>/bookings.jsonl      a line per booking, as answers name it
+    <snapshot_id>/catalog.json        the attributes
+
+A snapshot holds everybody's targeting, so its scope is its own, and only operators get it. The
+files are as they were built: changes since then (`delta` above `built_delta`) are not in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from exchange.serving.callers import SNAPSHOT_READ, read_key
+from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID
+from exchange.serving.eligibility import EligibilityService
+from exchange.serving.endpoint import refuse, require_method
+from exchange.serving.instruments import REQUESTS
+from exchange.serving.live import LiveSnapshot
+from exchange.serving.problems import ProblemError
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+PREFIX = "/api/v1/snapshots/"
+BOOKINGS_LINES = "bookings.jsonl"
+PIECE_BYTES = 1024 * 1024
+PIECE_ROWS = 2_000
+NAME = "snapshots"
+
+
+class SnapshotDownloads:
+    """A WSGI callable, shared by all threads of a worker. Files are sent in pieces."""
+
+    def __init__(self, service: EligibilityService, root: Path) -> None:
+        self._service = service
+        self._root = root
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            require_method(environ, "GET")
+            self._service.admit(read_key(environ.get("HTTP_AUTHORIZATION", "")), SNAPSHOT_READ)
+            name = environ["PATH_INFO"].removeprefix(PREFIX)
+            kind, length, pieces = self._find(name, self._service.require_live())
+        except ProblemError as problem:
+            return refuse(NAME, problem, start_response)
+        REQUESTS.labels(NAME, "200").inc()
+        headers = [("Content-Type", kind), ("Cache-Control", "no-store")]
+        headers += [] if length is None else [("Content-Length", str(length))]
+        start_response("200 OK", headers)
+        return pieces
+
+    def _find(self, name: str, live: LiveSnapshot) -> tuple[str, int | None, Iterable[bytes]]:
+        if name == "live":
+            body = msgspec.json.encode(describe(live))
+            return "application/json", len(body), [body]
+        snapshot_id, _, file = name.partition("/")
+        if snapshot_id != live.manifest.snapshot_id or not SNAPSHOT_ID.fullmatch(snapshot_id):
+            raise not_found("This snapshot is not live. Ask for `live` again.")
+        if file == BOOKINGS_LINES:
+            return "application/x-ndjson", None, write_lines(live)
+        if file in (INDEX_FILE, CATALOG_FILE):
+            return send_file(self._root / snapshot_id / file)
+        raise not_found("A snapshot has no such file.")
+
+
+def describe(live: LiveSnapshot) -> dict[str, object]:
+    manifest = live.manifest
+    return {
+        "snapshot_id": manifest.snapshot_id,
+        "delta": live.delta,
+        "built_delta": manifest.delta,
+        "read_at": manifest.read_at,
+        "activated_at": manifest.activated_at,
+        "bookings": len(live.opened.below),
+        "files": {
+            name: f"{PREFIX}{manifest.snapshot_id}/{name}"
+            for name in (INDEX_FILE, BOOKINGS_LINES, CATALOG_FILE)
+        },
+    }
+
+
+def send_file(path: Path) -> tuple[str, int, Iterable[bytes]]:
+    try:
+        length = path.stat().st_size
+    except FileNotFoundError:
+        raise not_found("A snapshot has no such file.") from None
+    return "application/octet-stream", length, read_pieces(path)
+
+
+def read_pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
+
+def write_lines(live: LiveSnapshot) -> Iterator[bytes]:
+    bookings = live.opened.below
+    for start in range(0, len(bookings), PIECE_ROWS):
+        rows = range(start, min(start + PIECE_ROWS, len(bookings)))
+        yield b"".join(b"%s\n" % fragment for fragment in bookings.fragments(rows))
+
+
+def not_found(detail: str) -> ProblemError:
+    return ProblemError(HTTPStatus.NOT_FOUND, "not_found", detail)

@@ -1,0 +1,45 @@
+"""How much a key may ask for: a token bucket per key, in this process alone.
+
+What a key may ask in all is this times the number of processes. A limit shared by all of them would
+need a server to wait for, on the one path that waits for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from http import HTTPStatus
+
+from exchange.serving.problems import ProblemError
+
+
+class Buckets:
+    """Thread-safe by a lock that is held for a few operations. One bucket per key that was let in,
+    so their number is bounded by the number of keys."""
+
+    def __init__(self, per_second: float, burst: float | None = None) -> None:
+        self._per_second = per_second
+        self._burst = max(per_second if burst is None else burst, 1.0)
+        self._filled: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, key: str, count: int = 1) -> None:
+        """More than a full bucket holds is given to whoever has a full one, on credit."""
+        now = time.monotonic()
+        with self._lock:
+            tokens, at = self._filled.get(key, (self._burst, now))
+            tokens = min(self._burst, tokens + (now - at) * self._per_second)
+            lacking = min(count, self._burst) - tokens
+            self._filled[key] = (tokens - count if lacking <= 0 else tokens, now)
+        if lacking > 0:
+            raise too_many(lacking / self._per_second)
+
+
+def too_many(seconds: float) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "rate_limited",
+        "Your key asks for more than it may. Try again a little later.",
+        headers={"Retry-After": str(max(math.ceil(seconds), 1))},
+    )
