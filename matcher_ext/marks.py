@@ -74,14 +74,18 @@ class Mark:
         settled = all(identity.is_settled() for identity in self.files)
         if not settled or tuple(map(Identity.of, files)) != self.files:
             return
-        while len(_remembered) >= MAX_REMEMBERED:
-            _remembered.pop(next(iter(_remembered)), None)
-        _remembered[self] = None
+        _remember(self)
         with suppress(OSError):
             write_mark(self.path, self._content())
 
     def _content(self) -> str:
         return json.dumps({"fact": self.fact, "files": [asdict(file) for file in self.files]})
+
+
+def _remember(mark: Mark) -> None:
+    while len(_remembered) >= MAX_REMEMBERED:
+        _remembered.pop(next(iter(_remembered)), None)
+    _remembered[mark] = None
 
 
 def read_mark(path: Path) -> str | None:

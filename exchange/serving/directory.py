@@ -8,6 +8,7 @@
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/catalog.json     the attributes, with where OpenRTB carries them
     <snapshot_id>/info.json        counts, sizes, times
+    <snapshot_id>/*.checked        what this machine checked (see `matcher_ext.marks`)
     .staged-<random>/              a snapshot being written
     .failed-<random>/              the last one that was built wrong; never served
 
@@ -30,11 +31,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from matcher_ext.marks import Identity, Mark
+
 FORMAT = 1
 INDEX_FILE = "index.atree"
 BOOKINGS_FILE = "bookings.arrow"
 CATALOG_FILE = "catalog.json"
 INFO_FILE = "info.json"
+WHOLE_MARK = "whole.checked"
 MANIFEST_FILE = "manifest.json"
 KEYS_FILE = "keys.json"
 STAGED_PREFIX = ".staged-"
@@ -180,6 +184,22 @@ class SnapshotDirectory:
         folder = self.folder(snapshot_id)
         is_complete = all((folder / name).is_file() for name in (INDEX_FILE, BOOKINGS_FILE))
         return is_complete and content_id(folder) == snapshot_id
+
+    def is_known_whole(self, snapshot_id: str) -> bool:
+        """The same for readers: the bytes are read once per machine, until they are touched."""
+        folder = self.folder(snapshot_id)
+        paths = [folder / name for name in (INDEX_FILE, BOOKINGS_FILE)]
+        try:
+            files = tuple(Identity.of(path) for path in paths)
+        except OSError:
+            return False
+        mark = Mark(folder / WHOLE_MARK, snapshot_id, files)
+        if mark.is_known():
+            return True
+        if not self.is_whole(snapshot_id):
+            return False
+        mark.keep(paths)
+        return True
 
     def snapshot_ids(self) -> list[str]:
         """Newest first."""

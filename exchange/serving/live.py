@@ -38,7 +38,7 @@ class Opened:
     @classmethod
     def open(cls, directory: SnapshotDirectory, snapshot_id: str) -> Opened:
         folder = directory.folder(snapshot_id)
-        if not directory.is_whole(snapshot_id):
+        if not directory.is_known_whole(snapshot_id):
             raise DirectoryError(f"{folder} is missing, or not what was built")
         index = Snapshot.open(folder / INDEX_FILE)
         attributes = frozenset(row[0] for row in index.catalog_rows)

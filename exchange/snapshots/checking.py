@@ -32,7 +32,7 @@ class SnapshotWrongError(Exception):
 def check_snapshot(
     *, built: Built, folder: Path, advance: Callable[[int], None] = lambda _: None
 ) -> None:
-    index = Snapshot.open(folder / INDEX_FILE)
+    index = Snapshot.open(folder / INDEX_FILE, recheck=True)
     bookings = Bookings(folder / BOOKINGS_FILE)
     if not len(index) == len(bookings) == len(built.entries):
         raise SnapshotWrongError(

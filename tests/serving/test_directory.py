@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -94,6 +95,23 @@ def test_damaged_snapshot_is_replaced_by_the_next_build(directory: SnapshotDirec
     index.unlink()
     assert add_snapshot(directory) == snapshot_id
     assert index.read_bytes() == b"index"
+
+
+def test_readers_hash_a_snapshot_once_until_somebody_touches_it(
+    directory: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot_id = add_snapshot(directory)
+    assert directory.is_known_whole(snapshot_id)
+    time.sleep(0.12)  # a younger file may change unseen, so nothing is kept of it
+    assert directory.is_known_whole(snapshot_id)
+    monkeypatch.setattr(SnapshotDirectory, "is_whole", lambda *_: False)
+    assert directory.is_known_whole(snapshot_id)
+    (directory.folder(snapshot_id) / INDEX_FILE).write_bytes(b"indes")
+    assert not directory.is_known_whole(snapshot_id)
+
+
+def test_a_reader_finds_no_snapshot_where_there_is_none(directory: SnapshotDirectory) -> None:
+    assert not directory.is_known_whole("0" * 32)
 
 
 def test_build_that_fails_leaves_nothing(directory: SnapshotDirectory) -> None:
