@@ -112,13 +112,38 @@ class Graph:
 
     def downstream(self, party_id: int, *, max_hops: int = MAX_HOPS) -> dict[int, int]:
         """Every party that can be reached, with the fewest hops to it; the party itself: 0."""
-        hops = {party_id: 0}
-        frontier = [party_id]
-        for hop in range(1, max_hops + 1):
-            bought = (sale.buyer_id for seller in frontier for sale in self._sales.get(seller, ()))
-            frontier = [buyer for buyer in dict.fromkeys(bought) if buyer not in hops]
-            hops.update(dict.fromkeys(frontier, hop))
-        return hops
+        nearby = {
+            seller_id: [sale.buyer_id for sale in sales] for seller_id, sales in self._sales.items()
+        }
+        return _count_hops(nearby, party_id, max_hops)
+
+    def openers(
+        self,
+        source: int,
+        target: int,
+        *,
+        max_hops: int = MAX_HOPS,
+        allows: Callable[[int], bool],
+    ) -> list[int]:
+        """The closed edges of which each one alone, were it open, would let a path through."""
+        is_open = {edge_id: allows(edge_id) for edge_id in self.links}
+        forwards: dict[int, list[int]] = {}
+        backwards: dict[int, list[int]] = {}
+        for link in self.links.values():
+            if is_open[link.edge_id]:
+                forwards.setdefault(link.seller_id, []).append(link.buyer_id)
+                backwards.setdefault(link.buyer_id, []).append(link.seller_id)
+        before = _count_hops(forwards, source, max_hops)
+        behind = _count_hops(backwards, target, max_hops)
+        if target in before:
+            return []
+        return [
+            link.edge_id
+            for link in self.links.values()
+            if not is_open[link.edge_id]
+            and before.get(link.seller_id, max_hops) + 1 + behind.get(link.buyer_id, max_hops)
+            <= max_hops
+        ]
 
     def _find(self, source: int, max_hops: int, toll: _Toll) -> dict[int, Path]:
         """Synchronous rounds, one per hop. A way to a party goes on only if it is worth strictly
@@ -177,6 +202,15 @@ class Graph:
         names = self._names or {}
         places = [(names.get(hop.party_id, ""), hop.party_id) for hop in hops]
         return places, [hop.edge_id for hop in hops]
+
+
+def _count_hops(nearby: Mapping[int, list[int]], source: int, max_hops: int) -> dict[int, int]:
+    hops, frontier = {source: 0}, [source]
+    for hop in range(1, max_hops + 1):
+        found = (other for party_id in frontier for other in nearby.get(party_id, ()))
+        frontier = [party_id for party_id in dict.fromkeys(found) if party_id not in hops]
+        hops.update(dict.fromkeys(frontier, hop))
+    return hops
 
 
 def _spell_out(way: _Way, whole: int) -> Path:

@@ -18,9 +18,10 @@ from exchange.market.catalog import load_catalog
 from exchange.market.expressions import read_expression
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
+from exchange.market.walking import walk
 from exchange.serving.eligibility import stamp
 from exchange.serving.visits import flatten
-from exchange.web.paths import BookingPath, Hop, find_paths
+from exchange.web.paths import BookingPath, Hop, find_paths, show_edges, show_path
 from targeting import Catalog, ExpressionError
 
 LINES_SHOWN = 200
@@ -64,10 +65,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
+    """`changes` are steps of which each one alone, were it true, would make it eligible."""
+
     campaign: Campaign
     publisher: Party
     steps: tuple[Step, ...]
     path: BookingPath | None
+    changes: tuple[Step, ...] = ()
 
     @property
     def is_eligible(self) -> bool:
@@ -95,19 +99,66 @@ def explain_campaign(
 ) -> Explanation:
     """Whether the viewer may ask about this campaign at this publisher is the caller's to check."""
     moment = at or datetime.now(UTC)
-    bookings = campaign.bookings.with_parties()
+    bookings = campaign.bookings.kept().with_parties()
     booking = bookings.filter(publisher=publisher).first()
-    steps = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
-    path = find_paths([booking], viewer)[0] if booking else None
     catalog = load_catalog()
     flat = flatten(visit, {attribute.name for attribute in catalog})
     stamp(flat, publisher.seller_id, moment)
-    if path:
-        steps += check_path(path, flat, catalog)
+    steps = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
+    on_path = explain_path(booking, viewer, flat, catalog)
     title, owner = "The campaign's targeting", campaign.advertiser
     targeting = check_expression(title, campaign.expression, owner, flat, catalog)
     steps.append(redact_step(targeting, sight(viewer, campaign)))
-    return Explanation(campaign, publisher, tuple(steps), path)
+    changes = find_changes(steps, on_path)
+    steps[-1:-1] = on_path.steps
+    return Explanation(campaign, publisher, tuple(steps), on_path.path, changes)
+
+
+@dataclass(frozen=True, slots=True)
+class PathExplanation:
+    """The path's part of an explanation. `openers`: steps of which one would suffice for it."""
+
+    path: BookingPath | None = None
+    steps: tuple[Step, ...] = ()
+    openers: tuple[Step, ...] = ()
+
+
+def explain_path(
+    booking: Booking | None, viewer: User, flat: dict[str, Any], catalog: Catalog
+) -> PathExplanation:
+    if booking is None:
+        return PathExplanation()
+    if booking.policy == Booking.Policy.ANY:
+        return explain_any_path(booking, viewer, flat, catalog)
+    path = find_paths([booking], viewer)[0]
+    steps = tuple(check_path(path, flat, catalog))
+    failed = tuple(step for step in steps if step.truth is not True)
+    return PathExplanation(path, steps, failed if len(failed) == 1 else ())
+
+
+def explain_any_path(
+    booking: Booking, viewer: User, flat: dict[str, Any], catalog: Catalog
+) -> PathExplanation:
+    """The cheapest path that is open to the visit, or the one that is nearest to it."""
+    walked = walk(booking=booking, visit=flat, catalog=catalog)
+    path = show_path(booking, walked.path, viewer)
+    edges = tuple(check_path(path, flat, catalog))
+    if not path.hops:
+        return PathExplanation(path, edges, edges)
+    title = f"A path of at most {booking.hop_limit} hops is open to the visit"
+    closed = sum(step.truth is not True for step in edges)
+    said = f"Of the nearest path, {closed} of {len(edges)} edges refuse the visit."
+    first = Step(title, walked.is_open, "" if walked.is_open else f"No path is open. {said}")
+    openers = tuple(check_edge(hop, flat, catalog) for hop in show_edges(walked.openers, viewer))
+    return PathExplanation(path, (first, *edges), openers)
+
+
+def find_changes(steps: list[Step], on_path: PathExplanation) -> tuple[Step, ...]:
+    """What alone would make the booking eligible: the only step that fails, if there is one."""
+    failed = tuple(step for step in steps if step.truth is not True)
+    if all(step.truth is True for step in on_path.steps):
+        return failed if len(failed) == 1 else ()
+    return () if failed else on_path.openers
 
 
 def check_booking(booking: Booking | None, publisher: Party) -> Iterator[Step]:

@@ -69,15 +69,23 @@ def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
         return []
     graph = load_graph()
     reached = {
-        publisher_id: graph.cheapest_paths(publisher_id)
-        for publisher_id in {booking.publisher_id for booking in bookings}
+        key: graph.cheapest_paths(key[0], max_hops=key[1]) for key in set(map(reach_of, bookings))
     }
-    chosen = [choose_path(booking, graph, reached[booking.publisher_id]) for booking in bookings]
+    chosen = [choose_path(booking, graph, reached[reach_of(booking)]) for booking in bookings]
     edges = load_edges(chosen)
     return [
         describe_path(booking, path, edges, viewer)
         for booking, path in zip(bookings, chosen, strict=True)
     ]
+
+
+def reach_of(booking: Booking) -> tuple[int, int]:
+    """Where its paths begin, and how many hops they may have."""
+    return booking.publisher_id, hops_of(booking)
+
+
+def hops_of(booking: Booking) -> int:
+    return booking.hop_limit if booking.policy == Booking.Policy.ANY else MAX_HOPS
 
 
 def choose_path(booking: Booking, graph: Graph, cheapest: dict[int, Path]) -> Path | None:
@@ -105,6 +113,18 @@ def describe_path(
     return BookingPath(booking, hops, path.net_share, "")
 
 
+def show_path(booking: Booking, path: Path | None, viewer: User) -> BookingPath:
+    """A path that somebody else chose."""
+    return describe_path(booking, path, load_edges([path]), viewer)
+
+
+def show_edges(edge_ids: Iterable[int], viewer: User) -> list[Hop]:
+    """Single edges, in the order of the ids."""
+    edge_ids = list(edge_ids)
+    edges = Edge.objects.with_parties().in_bulk(edge_ids)
+    return [Hop(edges[pk], edges[pk].buyer, sight(viewer, edges[pk])) for pk in edge_ids]
+
+
 def explain_no_path(booking: Booking) -> str:
     publisher, advertiser = booking.publisher, booking.campaign.advertiser
     if booking.policy == Booking.Policy.PINNED:
@@ -114,7 +134,7 @@ def explain_no_path(booking: Booking) -> str:
         )
     return (
         f"No chain of active edges leads from {publisher.name} to {advertiser.name} "
-        f"in at most {MAX_HOPS} hops, so this booking is never eligible. "
+        f"in at most {hops_of(booking)} hops, so this booking is never eligible. "
         "Ask a graph operator to connect the two."
     )
 

@@ -178,3 +178,23 @@ def test_downstream_counts_the_fewest_hops() -> None:
     links = [link(1, PUBLISHER, NORTH), link(2, NORTH, SOUTH), link(3, PUBLISHER, SOUTH)]
     assert Graph(links).downstream(PUBLISHER) == {PUBLISHER: 0, NORTH: 1, SOUTH: 1}
     assert Graph(links).downstream(PUBLISHER, max_hops=0) == {PUBLISHER: 0}
+
+
+@given(graphs() | ladders() | diamonds(), st.randoms(), st.integers(1, MAX_HOPS))
+@settings(max_examples=150, deadline=None)
+def test_an_opener_is_an_edge_that_alone_lets_a_path_through(
+    drawn: Drawn, random: Random, max_hops: int
+) -> None:
+    links, names = drawn
+    closed, target = closed_by(random, links), max(names)
+    graph = Graph(links, names)
+
+    def is_reached(opened: set[int]) -> bool:
+        found = graph.cheapest_paths(
+            0, max_hops=max_hops, allows=lambda edge_id: edge_id in opened or edge_id not in closed
+        )
+        return target in found
+
+    expected = [] if is_reached(set()) else [e for e in sorted(closed) if is_reached({e})]
+    found = graph.openers(0, target, max_hops=max_hops, allows=lambda e: e not in closed)
+    assert sorted(found) == expected

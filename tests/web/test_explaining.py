@@ -187,3 +187,80 @@ def how_much(step: Step) -> str:
         return "O"
     assert not step.note
     return "P" if step.has_page else "C"
+
+
+FINANCE: dict[str, object] = {"geo": {"country": "USA"}, "site": {"cat": ["finance"]}}
+
+
+@pytest.fixture
+def any_booking(booking: Booking, soda: Party) -> Booking:
+    """Over Northgate, or directly for half of what passes, but for adults only."""
+    Edge.objects.create(
+        seller=booking.publisher, buyer=soda, expression="user.age >= 18", fee_percent="50"
+    )
+    Booking.objects.filter(pk=booking.pk).update(policy="any")
+    return booking
+
+
+def test_any_path_shows_the_cheapest_one_that_is_open(any_booking: Booking) -> None:
+    over_northgate = explain(any_booking)
+    directly = explain(any_booking, FINANCE | {"user": {"age": 30}})
+    assert over_northgate.is_eligible
+    assert over_northgate.path
+    assert [hop.buyer.name for hop in over_northgate.path.hops] == ["Northgate", "Solberg Soda"]
+    assert directly.is_eligible
+    assert directly.path
+    assert [hop.buyer.name for hop in directly.path.hops] == ["Solberg Soda"]
+    assert [step.title for step in directly.steps][3:] == [
+        "A path of at most 5 hops is open to the visit",
+        "The rule of Daily Herald → Solberg Soda",
+        "The campaign's targeting",
+    ]
+
+
+def test_any_path_names_every_edge_that_alone_would_open_one(any_booking: Booking) -> None:
+    explanation = explain(any_booking, FINANCE)
+    assert explanation.reason == (
+        "No path is open. Of the nearest path, 1 of 2 edges refuse the visit."
+    )
+    assert [(step.title, step.fixes) for step in explanation.changes] == [
+        ("The rule of Daily Herald → Northgate", ("site.cat none of ('finance') were met",)),
+        ("The rule of Daily Herald → Solberg Soda", ("user.age >= 18 were met",)),
+    ]
+
+
+def test_any_path_keeps_to_its_limit_of_hops(any_booking: Booking) -> None:
+    Booking.objects.filter(pk=any_booking.pk).update(hop_limit=1)
+    explanation = explain(any_booking)
+    assert not explanation.is_eligible
+    assert explanation.path
+    assert [hop.buyer.name for hop in explanation.path.hops] == ["Solberg Soda"]
+    Edge.objects.filter(buyer__kind="advertiser").update(is_active=False)
+    assert "in at most 1 hops" in explain(any_booking).reason
+
+
+def test_a_pinned_booking_is_explained_along_its_own_path(any_booking: Booking) -> None:
+    direct = Edge.objects.get(expression="user.age >= 18")
+    Booking.objects.filter(pk=any_booking.pk).update(policy="pinned", pinned_edges=[direct.pk])
+    explanation = explain(any_booking)
+    assert explanation.reason == (
+        "The rule of Daily Herald → Solberg Soda asks for something the visit lacks."
+    )
+    assert [step.edge_id for step in explanation.changes] == [direct.pk]
+
+
+def test_no_single_change_helps_where_two_things_fail(booking: Booking) -> None:
+    booking.campaign.expression = "geo.country = 'DEU'"
+    assert explain(booking, FINANCE).changes == ()
+    assert [step.title for step in explain(booking).changes] == ["The campaign's targeting"]
+
+
+def test_an_opener_of_others_is_named_without_its_conditions(exchange: Exchange) -> None:
+    Booking.objects.update(policy="any")
+    visit: dict[str, object] = {"device": {"type": "ctv"}, "geo": {"country": "CAN"}}
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(expression="geo.country = 'CAN'")
+    Edge.objects.filter(pk=exchange.last_edge.pk).update(expression="true")
+    exchange.campaign.refresh_from_db()
+    [step] = explain_as(exchange, viewer_of(exchange, "soda"), visit).changes
+    assert step.edge_id == exchange.middle_edge.pk
+    assert how_much(step) == "O"
