@@ -15,6 +15,7 @@ NOT_PROGRAMS = {
     "__main__",
     "bookings",
     "demo_exchange",
+    "exchange_graph",
     "hello",
     "rounds",
     "sender",
