@@ -4,8 +4,9 @@ The paper's tree as its figures 8 to 10 take it apart (sharing and multitree, re
 self-adjustment, zero suppression and propagation on demand), beside the index that the platform
 uses and a compiled scan. Names of workloads may follow `python -m bench.ablations`.
 
-PaperTree has no predicate index, unlike the paper's: it tests each of its predicates for each
-visit. An empty visit's cost shows that share, so compare the options, not the tree with the index.
+PaperTree has no predicate index, unlike the paper's: it tests each of its predicates on attributes
+that the visit carries. So compare the options, not the tree with the index; without sharing, the
+same predicate is tested once for each expression that has it.
 """
 
 from __future__ import annotations

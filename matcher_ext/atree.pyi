@@ -18,7 +18,13 @@ class _HasCompiled(Protocol):
 class ATree:
     catalog: CompiledCatalog
     def __init__(
-        self, catalog: _HasCompiled | CompiledCatalog, *, patch_from: int = 5000
+        self,
+        catalog: _HasCompiled | CompiledCatalog,
+        *,
+        patch_from: int = 5000,
+        reorganise: bool = False,
+        self_adjust: bool = False,
+        search_cap: int = 64,
     ) -> None: ...
     def __len__(self) -> int: ...
     def __contains__(self, entry_id: int) -> bool: ...

@@ -63,8 +63,15 @@ cdef class ATree:
     defining a name again is one operation, whatever the number of expressions that use it.
     """
 
-    def __cinit__(self, catalog, *, patch_from=PATCH_FROM):
-        """From `patch_from` entries on, few changes are matched beside the last freeze."""
+    def __cinit__(
+        self, catalog, *, patch_from=PATCH_FROM, reorganise=False, self_adjust=False, search_cap=64
+    ):
+        """From `patch_from` entries on, few changes are matched beside the last freeze.
+
+        `reorganise` lets new expressions use nodes that stand for several of their conditions,
+        `self_adjust` lets old ones use new nodes, each looking at `search_cap` nodes at most:
+        smaller and slower to build, where expressions are parts of one another.
+        """
         self.catalog = compile_catalog(catalog)
         self.lock = threading.Lock()
         self.patch_from = patch_from
@@ -74,6 +81,9 @@ cdef class ATree:
         self.nodes = None
         self.reaches = {}
         open_store(&self.store)
+        self.store.reorganise = reorganise
+        self.store.self_adjust = self_adjust
+        self.store.search_cap = search_cap
 
     def __len__(self):
         return self.roots.size()

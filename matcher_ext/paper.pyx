@@ -1,52 +1,63 @@
 """The paper's dynamic A-Tree with its switches. See paper.pxd for what it is for."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search, includes, sort, unique
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+from libcpp.algorithm cimport sort
+from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport (
     FALSE,
     NORMAL_AND,
-    NORMAL_FALSE,
     NORMAL_OR,
     NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
     NORMAL_TRUE,
     NOTHING,
+    PRESENT,
     TRUE,
     UNDEFINED,
     NormalForm,
     NormalNode,
     Predicate,
-    PredicateView,
     Truth,
     clear_form,
     mix,
-    predicate_copy,
-    predicate_equal,
-    view_predicates,
 )
 from matcher_ext.normal cimport normalise_texts
+from matcher_ext.store cimport StoredNode, begin_form, intern, open_store, release, view_store
 from matcher_ext.visit cimport is_eligible, read_visit, test_predicate
 
 from matcher_ext.language import check_text
 from matcher_ext.refusals import DuplicateIdError, UnknownDefinitionError, UnknownIdError
 
 
-cdef void remove_one(vector[uint32_t]* values, uint32_t value) noexcept nogil:
-    cdef size_t i
-    for i in range(values.size()):
-        if values[0][i] == value:
-            values[0][i] = values.back()
-            values.pop_back()
-            return
+cdef inline bint is_inner(const StoredNode* node) noexcept nogil:
+    return node.kind == NORMAL_AND or node.kind == NORMAL_OR
 
 
-cdef bint are_equal(const vector[uint32_t]* a, const vector[uint32_t]* b) noexcept nogil:
-    return a.size() == b.size() and (
-        memcmp(a.data(), b.data(), a.size() * sizeof(uint32_t)) == 0
-    )
+cdef void make_binary(NormalForm* form) noexcept nogil:
+    """Each node of more than two children becomes a chain of nodes of two."""
+    cdef NormalNode made
+    cdef size_t count = form.nodes.size(), i
+    cdef uint32_t first, children, k
+    for i in range(count):
+        made = form.nodes[i]
+        first = made.first
+        children = made.count
+        if made.kind != NORMAL_AND and made.kind != NORMAL_OR or children <= 2:
+            continue
+        for k in range(1, children):
+            made.hash = mix(form.nodes[form.edges[first]].hash, made.kind) if k == 1 else made.hash
+            made.hash = mix(made.hash, form.nodes[form.edges[first + k]].hash)
+            made.first = <uint32_t>form.edges.size()
+            made.count = 2
+            form.edges.push_back(
+                form.edges[first] if k == 1 else <uint32_t>(form.nodes.size() - 1)
+            )
+            form.edges.push_back(form.edges[first + k])
+            if k + 1 < children:
+                form.nodes.push_back(made)
+        form.nodes[i] = made
 
 
 cdef class PaperTree:
@@ -55,15 +66,15 @@ cdef class PaperTree:
         reorganise=False, self_adjust=False, search_cap=64,
     ):
         self.catalog = getattr(catalog, "compiled", catalog)
-        self.sharing = sharing
         self.binary = binary
         self.zero_suppression = zero_suppression
         self.on_demand = on_demand
-        self.reorganise = reorganise
-        self.self_adjust = self_adjust
-        self.search_cap = search_cap
-        self.table.assign(1024, NOTHING)
-        self.leaves.resize(len(self.catalog))
+        open_store(&self.store)
+        self.store.sharing = sharing
+        self.store.reorganise = reorganise and sharing
+        self.store.self_adjust = self_adjust and sharing
+        self.store.search_cap = search_cap
+        self.is_stale = True
 
     def __len__(self):
         return self.roots.size()
@@ -73,7 +84,6 @@ cdef class PaperTree:
         cdef const char* start
         cdef Py_ssize_t length = 0
         cdef size_t size
-        cdef uint32_t root
         if self.roots.count(entry_id):
             raise DuplicateIdError(f"id {entry_id} is already in the index")
         check_text(self.catalog, text, composed=True)
@@ -83,300 +93,133 @@ cdef class PaperTree:
         normalise_texts(&self.catalog.table, &start, &size, 1, True, &self.tree, &self.form)
         if self.form.names.size():
             raise UnknownDefinitionError("this tree takes no definitions")
-        root = self._insert(self.form.roots[0])
-        self.nodes[root].entries.push_back(entry_id)
-        self.roots[entry_id] = root
-        if self.nodes[root].kind == NORMAL_TRUE and self.nodes[root].entries.size() == 1:
-            self.always.push_back(root)
+        if self.binary:
+            make_binary(&self.form)
+        begin_form(&self.store, &self.form)
+        self.roots[entry_id] = intern(&self.store, &self.form, self.form.roots[0])
+        self.is_stale = True
 
     def delete(self, int64_t entry_id):
         """Removes one entry (algorithm 5)."""
-        cdef uint32_t root
-        cdef size_t i
         if not self.roots.count(entry_id):
             raise UnknownIdError(f"id {entry_id} is not in the index")
-        root = self.roots[entry_id]
+        release(&self.store, self.roots[entry_id])
         self.roots.erase(entry_id)
-        for i in range(self.nodes[root].entries.size()):
-            if self.nodes[root].entries[i] == entry_id:
-                self.nodes[root].entries[i] = self.nodes[root].entries.back()
-                self.nodes[root].entries.pop_back()
-                break
-        if self.nodes[root].kind == NORMAL_TRUE and self.nodes[root].entries.empty():
-            remove_one(&self.always, root)
-        self._release(root)
+        self.is_stale = True
 
     def match(self, visit):
         """The ids whose expressions are true of the visit, ascending (algorithm 6)."""
         read_visit(self.catalog, visit, &self.visit)
         with nogil:
+            if self.is_stale:
+                self._prepare()
             self._match()
             sort(self.matched.begin(), self.matched.end())
         return list(self.matched)
 
     def stats(self):
-        cdef size_t i
-        cdef size_t links = 0
         cdef uint32_t levels = 0
-        for i in range(self.nodes.size()):
-            if self.nodes[i].uses:
-                links += self.nodes[i].children.size()
-                levels = max(levels, self.nodes[i].level)
-        return {"entries": self.roots.size(), "nodes": self.live, "edges": links, "levels": levels}
-
-    # Algorithms 1 and 4: insertion. Each call gives the caller one use of the node.
-
-    cdef uint32_t _insert(self, uint32_t number) noexcept nogil:
-        cdef const NormalNode* source = &self.form.nodes[number]
-        cdef vector[uint32_t] content
-        cdef uint32_t i, node
-        if source.kind == NORMAL_PREDICATE:
-            return self._insert_predicate(source.first, source.hash)
-        if source.kind == NORMAL_TRUE or source.kind == NORMAL_FALSE:
-            return self._insert_inner(source.kind, &content)
-        for i in range(source.count):
-            node = self._insert(self.form.edges[source.first + i])
-            content.push_back(node)
-            if self.binary and content.size() == 2:
-                node = self._insert_inner(source.kind, &content)
-                content.clear()
-                content.push_back(node)
-        if self.binary:
-            return content[0]
-        return self._insert_inner(source.kind, &content)
-
-    cdef uint32_t _insert_predicate(self, uint32_t predicate, uint64_t hash) noexcept nogil:
-        cdef PredicateView own
-        cdef uint64_t mask = self.table.size() - 1
-        cdef uint64_t slot = hash & mask
-        cdef uint32_t node
-        own.words = self.words.data()
-        own.bytes = self.bytes.data()
-        own.predicates = self.predicates.data()
-        while self.sharing and self.table[slot] != NOTHING:
-            node = self.table[slot]
-            if self.nodes[node].kind == NORMAL_PREDICATE and predicate_equal(
-                own, &self.predicates[self.nodes[node].predicate],
-                view_predicates(&self.form), &self.form.predicates[predicate],
-            ):
-                self.nodes[node].uses += 1
-                return node
-            slot = (slot + 1) & mask
-        node = self._new_node(NORMAL_PREDICATE, hash)
-        self.nodes[node].level = 1
-        self.nodes[node].predicate = predicate_copy(
-            view_predicates(&self.form), &self.form.predicates[predicate],
-            &self.predicates, &self.words, &self.bytes,
-        )
-        self.leaves[self.form.predicates[predicate].attribute].push_back(node)
-        self._place(node)
-        return node
-
-    cdef uint32_t _insert_inner(self, uint8_t kind, vector[uint32_t]* content) noexcept nogil:
-        """Takes over the uses of its children."""
-        cdef uint64_t hash = mix(7, kind)
-        cdef vector[uint32_t] children
-        cdef uint32_t node
         cdef size_t i
-        sort(content.begin(), content.end())
-        for i in range(content.size()):
-            hash = mix(hash, content[0][i])
-        node = self._find(kind, content, hash) if self.sharing else NOTHING
-        if node != NOTHING:
-            self.nodes[node].uses += 1
-        else:
-            children = content[0]
-            if self.reorganise and content.size() > 2:
-                self._reorganise(kind, content, &children)
-            node = self._new_node(kind, hash)
-            self.nodes[node].content = content[0]
-            for i in range(children.size()):
-                self._link(node, children[i])
-            self._raise_level(node)
-            self._choose_access(node)
-            self._place(node)
-            if self.self_adjust and content.size() >= 2:
-                self._self_adjust(node)
-        for i in range(content.size()):
-            self._release(content[0][i])
-        return node
+        if self.is_stale:
+            self._prepare()
+        for i in range(self.nodes.size()):
+            levels = max(levels, self.nodes[i].level)
+        return {
+            "entries": self.roots.size(),
+            "nodes": self.store.live,
+            "edges": self.store.live_links,
+            "levels": levels,
+        }
 
-    cdef uint32_t _find(
-        self, uint8_t kind, const vector[uint32_t]* content, uint64_t hash
-    ) noexcept nogil:
-        cdef uint64_t mask = self.table.size() - 1
-        cdef uint64_t slot = hash & mask
-        cdef const TreeNode* node
-        while self.table[slot] != NOTHING:
-            node = &self.nodes[self.table[slot]]
-            if node.hash == hash and node.kind == kind and are_equal(&node.content, content):
-                return self.table[slot]
-            slot = (slot + 1) & mask
-        return NOTHING
+    # What matching needs.
 
-    cdef uint32_t _new_node(self, uint8_t kind, uint64_t hash) noexcept nogil:
-        cdef uint32_t node
-        if self.free_nodes.size():
-            node = self.free_nodes.back()
-            self.free_nodes.pop_back()
-        else:
-            node = <uint32_t>self.nodes.size()
-            self.nodes.resize(self.nodes.size() + 1)
-        self.nodes[node].kind = kind
-        self.nodes[node].hash = hash
-        self.nodes[node].uses = 1
-        self.nodes[node].access = NOTHING
-        self.nodes[node].level = 1
-        self.nodes[node].signature = 0
-        self.nodes[node].queued = 0
-        self.live += 1
-        return node
+    cdef void _prepare(self) noexcept nogil:
+        cdef const StoredNode* node
+        cdef const Predicate* predicate
+        cdef PaperNode empty
+        cdef uint32_t i
+        memset(&empty, 0, sizeof(empty))
+        empty.access = NOTHING
+        self.nodes.assign(self.store.nodes.size() + 1, empty)
+        self.leaves.assign(self.catalog.table.attributes.size() + 1, vector[uint32_t]())
+        self.always.clear()
+        self._link_parents()
+        self._list_entries()
+        for i in range(<uint32_t>self.store.nodes.size()):
+            node = &self.store.nodes[i]
+            if node.uses == 0:
+                continue
+            self._find_level(i)
+            if node.kind == NORMAL_PREDICATE:
+                predicate = &self.store.predicates[node.first]
+                if predicate.test == PRESENT:
+                    self.leaves.back().push_back(i)
+                else:
+                    self.leaves[predicate.attribute].push_back(i)
+            elif node.kind == NORMAL_TRUE:
+                self.nodes[i].truth = TRUE
+                self.always.push_back(i)
+            elif is_inner(node):
+                self._choose_access(i)
+        self.is_stale = False
 
-    cdef void _place(self, uint32_t node) noexcept nogil:
-        cdef uint64_t mask, slot
-        cdef uint32_t other
-        if self.live * 2 > self.table.size():
-            self.table.assign(self.table.size() * 2, NOTHING)
-            for other in range(<uint32_t>self.nodes.size()):
-                if self.nodes[other].uses and other != node:
-                    self._place(other)
-        mask = self.table.size() - 1
-        slot = self.nodes[node].hash & mask
-        while self.table[slot] != NOTHING:
-            slot = (slot + 1) & mask
-        self.table[slot] = node
+    cdef void _link_parents(self) noexcept nogil:
+        """Counted, then filled from the back, so that each first stands where it belongs."""
+        cdef const StoredNode* node
+        cdef uint32_t total = 0, i, k
+        cdef bint counting
+        for counting in range(1, -1, -1):
+            for i in range(<uint32_t>self.store.nodes.size()):
+                node = &self.store.nodes[i]
+                for k in range(node.count if node.uses and is_inner(node) else 0):
+                    if counting:
+                        self.nodes[self.store.links[node.first + k]].parents += 1
+                    else:
+                        self.nodes[self.store.links[node.first + k]].parents -= 1
+                        self.parents[self.nodes[self.store.links[node.first + k]].parents] = i
+            if counting:
+                for i in range(<uint32_t>self.nodes.size()):
+                    total += self.nodes[i].parents
+                    self.nodes[i].parents = total
+                self.parents.resize(total)
 
-    cdef void _unplace(self, uint32_t node) noexcept nogil:
-        cdef uint64_t mask = self.table.size() - 1
-        cdef uint64_t hole = self.nodes[node].hash & mask
-        cdef uint64_t slot, home
-        while self.table[hole] != node:
-            hole = (hole + 1) & mask
-        slot = (hole + 1) & mask
-        while self.table[slot] != NOTHING:
-            home = self.nodes[self.table[slot]].hash & mask
-            if ((slot - home) & mask) >= ((slot - hole) & mask):
-                self.table[hole] = self.table[slot]
-                hole = slot
-            slot = (slot + 1) & mask
-        self.table[hole] = NOTHING
+    cdef void _list_entries(self) noexcept nogil:
+        cdef vector[pair[uint32_t, int64_t]] ranked
+        cdef pair[uint32_t, int64_t] ranked_item
+        cdef pair[int64_t, uint32_t] item
+        cdef size_t at = 0
+        cdef uint32_t i
+        for item in self.roots:
+            ranked_item.first = item.second
+            ranked_item.second = item.first
+            ranked.push_back(ranked_item)
+        sort(ranked.begin(), ranked.end())
+        self.entries.clear()
+        for i in range(<uint32_t>self.nodes.size()):
+            self.nodes[i].entries = <uint32_t>at
+            while at < ranked.size() and ranked[at].first == i:
+                self.entries.push_back(ranked[at].second)
+                at += 1
 
-    # Links.
-
-    cdef void _link(self, uint32_t parent, uint32_t child) noexcept nogil:
-        self.nodes[parent].children.push_back(child)
-        self.nodes[child].parents.push_back(parent)
-        self.nodes[child].uses += 1
-
-    cdef void _unlink(self, uint32_t parent, uint32_t child) noexcept nogil:
-        remove_one(&self.nodes[parent].children, child)
-        remove_one(&self.nodes[child].parents, parent)
-        self._release(child)
+    cdef uint32_t _find_level(self, uint32_t node) noexcept nogil:
+        cdef const StoredNode* stored = &self.store.nodes[node]
+        cdef uint32_t level = 1, i
+        if self.nodes[node].level == 0:
+            for i in range(stored.count if is_inner(stored) else 0):
+                level = max(level, self._find_level(self.store.links[stored.first + i]) + 1)
+            self.nodes[node].level = level
+        return self.nodes[node].level
 
     cdef void _choose_access(self, uint32_t node) noexcept nogil:
         """The paper draws it; here it is the child with the fewest parents."""
-        cdef uint32_t best = NOTHING, child
-        cdef size_t i
-        for i in range(self.nodes[node].children.size()):
-            child = self.nodes[node].children[i]
-            if best == NOTHING or (
-                self.nodes[child].parents.size() < self.nodes[best].parents.size()
-            ):
-                best = child
-        self.nodes[node].access = best
-
-    cdef void _raise_level(self, uint32_t node) noexcept nogil:
-        cdef uint32_t level = 1
-        cdef size_t i
-        for i in range(self.nodes[node].children.size()):
-            level = max(level, self.nodes[self.nodes[node].children[i]].level + 1)
-        if level != self.nodes[node].level:
-            self.nodes[node].level = level
-            for i in range(self.nodes[node].parents.size()):
-                self._raise_level(self.nodes[node].parents[i])
-
-    # Algorithm 2: greedy set cover by nodes that are there.
-
-    cdef void _reorganise(
-        self, uint8_t kind, const vector[uint32_t]* content, vector[uint32_t]* children
-    ) noexcept nogil:
-        cdef vector[uint32_t] open_, rest
-        cdef TreeNode* other
-        cdef uint32_t best, looked = 0
-        cdef size_t i, k
-        open_ = content[0]
-        children.clear()
-        while open_.size() > 1:
-            best = NOTHING
-            for i in range(open_.size()):
-                for k in range(self.nodes[open_[i]].parents.size()):
-                    looked += 1
-                    if looked > self.search_cap:
-                        break
-                    other = &self.nodes[self.nodes[open_[i]].parents[k]]
-                    if other.kind == kind and other.content.size() < content.size() and (
-                        best == NOTHING or other.content.size() > self.nodes[best].content.size()
-                    ) and includes(
-                        open_.begin(), open_.end(), other.content.begin(), other.content.end()
-                    ):
-                        best = self.nodes[open_[i]].parents[k]
-            if best == NOTHING:
-                break
-            children.push_back(best)
-            rest.clear()
-            for i in range(open_.size()):
-                if not binary_search(
-                    self.nodes[best].content.begin(), self.nodes[best].content.end(), open_[i]
-                ):
-                    rest.push_back(open_[i])
-            open_.swap(rest)
-        children.insert(children.end(), open_.begin(), open_.end())
-
-    # Algorithm 3: parents of the children take the new node, where they hold all of it.
-
-    cdef void _self_adjust(self, uint32_t node) noexcept nogil:
-        cdef vector[uint32_t] candidates, mine, theirs
-        cdef uint32_t parent
-        cdef size_t i, k
-        candidates = self.nodes[self.nodes[node].access].parents
-        mine = self.nodes[node].children
-        sort(mine.begin(), mine.end())
-        for i in range(min(candidates.size(), <size_t>self.search_cap)):
-            parent = candidates[i]
-            theirs = self.nodes[parent].children
-            if parent == node or self.nodes[parent].kind != self.nodes[node].kind or (
-                theirs.size() <= mine.size()
-            ):
-                continue
-            sort(theirs.begin(), theirs.end())
-            if not includes(theirs.begin(), theirs.end(), mine.begin(), mine.end()):
-                continue
-            self._link(parent, node)
-            for k in range(mine.size()):
-                self._unlink(parent, mine[k])
-            self._choose_access(parent)
-            self._raise_level(parent)
-
-    # Algorithm 5: deletion.
-
-    cdef void _release(self, uint32_t node) noexcept nogil:
-        cdef vector[uint32_t] children
-        cdef size_t i
-        self.nodes[node].uses -= 1
-        if self.nodes[node].uses:
-            return
-        self._unplace(node)
-        self.live -= 1
-        children.swap(self.nodes[node].children)
-        self.nodes[node].content.clear()
-        for i in range(children.size()):
-            remove_one(&self.nodes[children[i]].parents, node)
-            self._release(children[i])
-        if self.nodes[node].kind == NORMAL_PREDICATE:
-            remove_one(
-                &self.leaves[self.predicates[self.nodes[node].predicate].attribute], node
-            )
-        self.free_nodes.push_back(node)
+        cdef const StoredNode* stored = &self.store.nodes[node]
+        cdef uint32_t fewest = NOTHING, child, count, i
+        for i in range(stored.count):
+            child = self.store.links[stored.first + i]
+            count = self.nodes[child + 1].parents - self.nodes[child].parents
+            if count < fewest:
+                fewest = count
+                self.nodes[node].access = child
 
     # Algorithm 6: matching, level by level.
 
@@ -388,7 +231,11 @@ cdef class PaperTree:
         self.signature += 1
         if self.queues.size() < 2:
             self.queues.resize(2)
-        self._queue_leaves()
+        for i in range(self.visit.carried.size()):
+            self._queue_leaves(&self.leaves[self.visit.carried[i]])
+        self._queue_leaves(&self.leaves.back())
+        for i in range(self.always.size()):
+            self._process(self.always[i])
         level = 1
         while level < self.queues.size():
             i = 0
@@ -397,68 +244,63 @@ cdef class PaperTree:
                 i += 1
             self.queues[level].clear()
             level += 1
-        for i in range(self.always.size()):
-            self.matched.insert(
-                self.matched.end(),
-                self.nodes[self.always[i]].entries.begin(), self.nodes[self.always[i]].entries.end(),
-            )
 
-    cdef void _queue_leaves(self) noexcept nogil:
-        cdef PredicateView own
+    cdef void _queue_leaves(self, const vector[uint32_t]* leaves) noexcept nogil:
         cdef Truth truth
         cdef uint32_t node
-        cdef size_t attribute, i
-        own.words = self.words.data()
-        own.bytes = self.bytes.data()
-        own.predicates = self.predicates.data()
-        for attribute in range(self.leaves.size()):
-            for i in range(self.leaves[attribute].size()):
-                node = self.leaves[attribute][i]
-                truth = test_predicate(
-                    own, &self.predicates[self.nodes[node].predicate], &self.catalog.table,
-                    &self.visit,
-                )
-                if truth == TRUE or truth == FALSE and not self.zero_suppression:
-                    self.nodes[node].truth = truth
-                    self.nodes[node].signature = self.signature
-                    self.queues[1].push_back(node)
+        cdef size_t i
+        for i in range(leaves.size()):
+            node = leaves[0][i]
+            truth = test_predicate(
+                view_store(&self.store), &self.store.predicates[self.store.nodes[node].first],
+                &self.catalog.table, &self.visit,
+            )
+            if truth == TRUE or truth == FALSE and not self.zero_suppression:
+                self.nodes[node].truth = truth
+                self.nodes[node].signature = self.signature
+                self.queues[1].push_back(node)
+
+    cdef uint8_t _evaluate(self, uint32_t node) noexcept nogil:
+        cdef const StoredNode* stored = &self.store.nodes[node]
+        cdef uint8_t settles = FALSE if stored.kind == NORMAL_AND else TRUE
+        cdef uint8_t truth = TRUE if stored.kind == NORMAL_AND else FALSE
+        cdef const PaperNode* child
+        cdef uint32_t i
+        for i in range(stored.count):
+            child = &self.nodes[self.store.links[stored.first + i]]
+            # Not reached: undefined, or false where false is not propagated.
+            if child.signature != self.signature:
+                truth = UNDEFINED
+            elif child.truth == settles:
+                return settles
+            elif child.truth == UNDEFINED:
+                truth = UNDEFINED
+        return truth
 
     cdef void _process(self, uint32_t node) noexcept nogil:
         """Evaluates a node whose children are done; its truth goes to the parents that ask."""
-        cdef TreeNode* current = &self.nodes[node]
-        cdef TreeNode* parent
-        cdef const TreeNode* child
-        cdef uint8_t settles, truth
-        cdef size_t i
-        if current.kind != NORMAL_PREDICATE:
-            settles = FALSE if current.kind == NORMAL_AND else TRUE
-            truth = TRUE if current.kind == NORMAL_AND else FALSE
-            for i in range(current.children.size()):
-                child = &self.nodes[current.children[i]]
-                # Not reached: undefined, or false where false is not propagated.
-                if child.signature != self.signature:
-                    if truth != settles:
-                        truth = UNDEFINED
-                elif child.truth == settles:
-                    truth = settles
-                    break
-                elif child.truth == UNDEFINED and truth != settles:
-                    truth = UNDEFINED
-            current.truth = truth
+        cdef PaperNode* current = &self.nodes[node]
+        cdef PaperNode* parent
+        cdef uint32_t i, number
+        if is_inner(&self.store.nodes[node]):
+            current.truth = self._evaluate(node)
             current.signature = self.signature
         if current.truth == TRUE:
             self.matched.insert(
-                self.matched.end(), current.entries.begin(), current.entries.end()
+                self.matched.end(), self.entries.begin() + current.entries,
+                self.entries.begin() + self.nodes[node + 1].entries,
             )
         elif current.truth == UNDEFINED or self.zero_suppression:
             return
-        for i in range(current.parents.size()):
-            parent = &self.nodes[current.parents[i]]
+        for i in range(current.parents, self.nodes[node + 1].parents):
+            number = self.parents[i]
+            parent = &self.nodes[number]
             if parent.queued == self.signature or (
-                self.on_demand and parent.kind == NORMAL_AND and parent.access != node
+                self.on_demand and self.store.nodes[number].kind == NORMAL_AND
+                and parent.access != node
             ):
                 continue
             parent.queued = self.signature
             if self.queues.size() <= parent.level:
                 self.queues.resize(parent.level + 1)
-            self.queues[parent.level].push_back(current.parents[i])
+            self.queues[parent.level].push_back(number)

@@ -7,6 +7,10 @@
 A node is found by its content's hash and then compared in full (the paper's expression-to-node
 table, section 4.2.1, without its trust in the hash). `uses` counts the actual links to a node:
 from parents, entries and definitions. A node without uses is removed and its number is used again.
+
+Options (reorganise.pxd). A node's links may then lead to nodes of its own kind, which stand for
+several of its expression's children: its identity is what they flatten to, and such a node stays
+for as long as anybody links to it. Without sharing, every node is made anew.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -20,6 +24,7 @@ cdef struct StoredNode:
     uint32_t uses       # 0: the number is free
     uint8_t kind        # NormalKind
     uint8_t negated     # references only
+    uint8_t nesting     # 0: its links are its expression's children; else levels of its own kind
 
 cdef struct Definition:
     Span name           # in names
@@ -40,7 +45,15 @@ cdef cppclass NodeStore:
     vector[char] names
     uint32_t live                       # nodes in use
     uint64_t live_links                 # of them; the rest of `links` is waste
+    # options
+    bint sharing
+    bint reorganise                     # algorithm 2
+    bint self_adjust                    # algorithm 3
+    uint32_t search_cap                 # nodes that each of them looks at
+    vector[vector[uint32_t]] parents    # by node, some of them; with reorganise or self_adjust
     # scratch of one call
+    vector[uint32_t] marks              # by node: the stamp of the set that it is in
+    uint32_t stamp
     vector[uint32_t] memo               # node of the form -> node, or NOTHING
     vector[uint32_t] pending
 

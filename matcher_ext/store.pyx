@@ -18,7 +18,7 @@ from matcher_ext.arena cimport (
     predicate_equal,
     view_predicates,
 )
-
+from matcher_ext.reorganise cimport cover_children, forget_parent, list_content, tie_node
 
 cdef inline bint is_inner(uint8_t kind) noexcept nogil:
     return kind == NORMAL_AND or kind == NORMAL_OR
@@ -28,6 +28,11 @@ cdef void open_store(NodeStore* store) noexcept nogil:
     store.table.assign(64, NOTHING)
     store.live = 0
     store.live_links = 0
+    store.sharing = True
+    store.reorganise = False
+    store.self_adjust = False
+    store.search_cap = 64
+    store.stamp = 0
 
 
 cdef PredicateView view_store(const NodeStore* store) noexcept nogil:
@@ -87,7 +92,7 @@ cdef bint is_same(
     cdef const StoredNode* a = &store.nodes[stored]
     cdef const NormalNode* b = &form.nodes[node]
     cdef uint32_t i
-    if a.hash != b.hash or a.kind != b.kind or a.negated != b.negated or a.count != b.count:
+    if a.hash != b.hash or a.kind != b.kind or a.negated != b.negated:
         return False
     if a.kind == NORMAL_PREDICATE:
         if not predicate_equal(
@@ -98,7 +103,12 @@ cdef bint is_same(
     elif a.kind == NORMAL_REFERENCE:
         if a.first != find_named(store, form, b.first):
             return False
+    elif a.nesting:
+        if not is_same_nested(store, stored, form, node):
+            return False
     elif is_inner(a.kind):
+        if a.count != b.count:
+            return False
         for i in range(a.count):
             if not is_same(store, store.links[a.first + i], form, form.edges[b.first + i]):
                 return False
@@ -106,9 +116,27 @@ cdef bint is_same(
     return True
 
 
+cdef bint is_same_nested(
+    NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
+) noexcept nogil:
+    """By what its links flatten to."""
+    cdef const NormalNode* wanted = &form.nodes[node]
+    cdef vector[uint32_t] content
+    cdef uint32_t i
+    list_content(store, stored, &content)
+    if content.size() != wanted.count:
+        return False
+    for i in range(wanted.count):
+        if not is_same(store, content[i], form, form.edges[wanted.first + i]):
+            return False
+    return True
+
+
 cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
     cdef size_t slot = form.nodes[node].hash & mask
+    if not store.sharing:
+        return NOTHING
     if store.memo[node] != NOTHING:
         return store.memo[node]
     while store.table[slot] != NOTHING:
@@ -151,16 +179,22 @@ cdef void fill_children(
     NodeStore* store, StoredNode* made, const NormalForm* form, uint32_t node
 ) noexcept nogil:
     cdef const NormalNode* source = &form.nodes[node]
-    cdef uint32_t i, child
-    cdef size_t base = store.pending.size()
+    cdef vector[uint32_t] children, covered
+    cdef uint32_t i
     for i in range(source.count):
-        store.pending.push_back(intern(store, form, form.edges[source.first + i]))
+        children.push_back(intern(store, form, form.edges[source.first + i]))
+    if store.reorganise and source.count > 2:
+        cover_children(store, made.kind, &children, &covered)
+        for i in range(<uint32_t>children.size()):
+            if covered.size() and store.nodes[children[i]].kind == made.kind:
+                store.nodes[children[i]].uses += 1
+                made.nesting = max(made.nesting, <uint8_t>(store.nodes[children[i]].nesting + 1))
+        for i in range(<uint32_t>covered.size()):
+            release(store, covered[i])
     made.first = <uint32_t>store.links.size()
-    for i in range(source.count):
-        child = store.pending[base + i]
-        store.links.push_back(child)
-    store.live_links += source.count
-    store.pending.resize(base)
+    made.count = <uint32_t>children.size()
+    store.links.insert(store.links.end(), children.begin(), children.end())
+    store.live_links += made.count
 
 
 cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
@@ -176,6 +210,7 @@ cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) no
     made.uses = 1
     made.kind = source.kind
     made.negated = source.negated
+    made.nesting = 0
     if source.kind == NORMAL_PREDICATE:
         made.first = take_predicate(store, form, source.first)
     elif source.kind == NORMAL_REFERENCE:
@@ -185,11 +220,14 @@ cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) no
     number = take_number(store)
     store.nodes[number] = made
     store.live += 1
-    if store.live * 2 > store.table.size():
-        grow_table(store)
-    else:
-        place(store, number)
+    if store.sharing:
+        if store.live * 2 > store.table.size():
+            grow_table(store)
+        else:
+            place(store, number)
     store.memo[node] = number
+    if store.reorganise or store.self_adjust:
+        tie_node(store, number)
     return number
 
 
@@ -205,7 +243,8 @@ cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
         if dying.uses > 1:
             dying.uses -= 1
             continue
-        unplace(store, node)
+        if store.sharing:
+            unplace(store, node)
         dying.uses = 0
         store.live -= 1
         store.free_nodes.push_back(node)
@@ -215,6 +254,10 @@ cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
             store.live_links -= dying.count
             for i in range(dying.count):
                 store.pending.push_back(store.links[dying.first + i])
+                if store.parents.size():
+                    forget_parent(store, store.links[dying.first + i], node)
+        if store.parents.size():
+            store.parents[node].clear()
 
 
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
@@ -31,13 +31,25 @@ NAMES = ("first", "second")
 IDS = st.sampled_from((-(2**63), -1, 0, 1, 2, 3, 5, 8, 2**63 - 1))
 
 
+PARTS = (
+    "age = 1",
+    "mobile",
+    "country = 'US'",
+    "score > 0.4",
+    "publisher under ('a.com')",
+    "@first",
+)
+
+
 class IndexMachine(RuleBasedStateMachine):
     """One dynamic index, the last snapshot of it, and a live index over some snapshot."""
+
+    OPTIONS: ClassVar[dict[str, bool]] = {}
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.index = ATree(CATALOG, patch_from=0)
+        self.index = ATree(CATALOG, patch_from=0, **self.OPTIONS)
         self.entries: dict[int, str] = {}
         self.definitions: dict[str, str] = {}
         self.live: LiveIndex | None = None
@@ -60,6 +72,15 @@ class IndexMachine(RuleBasedStateMachine):
         else:
             self.index.insert(entry, text)
             self.entries[entry] = text
+
+    @rule(
+        entry=IDS,
+        operator=st.sampled_from((" and ", " or ")),
+        parts=st.sets(st.sampled_from(PARTS), min_size=2),
+    )
+    def insert_parts(self, entry: int, operator: str, parts: set[str]) -> None:
+        """Expressions that are parts of one another."""
+        self.insert(entry, operator.join(sorted(parts)))
 
     @rule(entry=IDS)
     def delete(self, entry: int) -> None:
@@ -165,5 +186,14 @@ def is_cyclic(name: str, text: str, definitions: dict[str, str]) -> bool:
     return name in reached
 
 
+class ReorganisingMachine(IndexMachine):
+    """The same with the paper's algorithms 2 and 3."""
+
+    OPTIONS: ClassVar[dict[str, bool]] = {"reorganise": True, "self_adjust": True}
+
+
+SETTINGS = settings(deadline=None, max_examples=40, stateful_step_count=25)
 TestIndexMachine = IndexMachine.TestCase
-TestIndexMachine.settings = settings(deadline=None, max_examples=40, stateful_step_count=25)
+TestIndexMachine.settings = SETTINGS
+TestReorganisingMachine = ReorganisingMachine.TestCase
+TestReorganisingMachine.settings = SETTINGS
