@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import redis
@@ -11,10 +12,13 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
+from kombu.exceptions import OperationalError
 
+from exchange.celery import app
 from exchange.serving.eligibility import service_for
 
 BROKER_TIMEOUT_SECONDS = 1.0
+WORKER_TIMEOUT_SECONDS = 0.5
 
 
 @login_not_required
@@ -27,11 +31,18 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 @login_not_required
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """The endpoint keeps answering when only the database or the broker is away; pages do not."""
+    """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
+    broker or worker that is away degrades a server and does not take it out of traffic."""
     parts = {name: check() for name, check in CHECKS.items()}
-    ready = all(part == "ok" for part in parts.values())
-    document = {"status": "ready" if ready else "not ready", "parts": parts}
-    return JsonResponse(document, status=200 if ready else 503)
+    live = service_for(settings.SNAPSHOT_DIR).live
+    degraded = [name for name, part in parts.items() if part != "ok"]
+    document: dict[str, object] = {
+        "status": "not ready" if live is None else "degraded" if degraded else "ready",
+        "parts": parts,
+    }
+    if live is not None:
+        document["snapshot_age_seconds"] = round(live.age_seconds(time.time()), 1)
+    return JsonResponse(document, status=503 if live is None else 200)
 
 
 def check_database() -> str:
@@ -58,6 +69,17 @@ def check_broker() -> str:
     return "ok"
 
 
+def check_worker() -> str:
+    """Whether any worker answers; without a broker nobody can ask."""
+    if check_broker() != "ok":
+        return "unreachable"
+    try:
+        found = app.control.ping(timeout=WORKER_TIMEOUT_SECONDS, limit=1)
+    except (OperationalError, redis.RedisError):
+        return "unreachable"
+    return "ok" if found else "none answers"
+
+
 def check_snapshot() -> str:
     return "ok" if service_for(settings.SNAPSHOT_DIR).live else "none loaded"
 
@@ -65,5 +87,6 @@ def check_snapshot() -> str:
 CHECKS: dict[str, Callable[[], str]] = {
     "database": check_database,
     "broker": check_broker,
+    "worker": check_worker,
     "snapshot": check_snapshot,
 }

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from exchange.launcher.processes import Running
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.published import publish
 
@@ -18,17 +19,35 @@ def test_alive_without_login(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_ready_when_database_broker_and_snapshot_are_there(
+def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
+    """There is no worker in this test: that degrades a server, it does not stop it."""
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
     response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json() == {
-        "status": "ready",
-        "parts": {"database": "ok", "broker": "ok", "snapshot": "ok"},
+    document = response.json()
+    assert 0 <= document.pop("snapshot_age_seconds") < 60
+    assert document == {
+        "status": "degraded",
+        "parts": {
+            "database": "ok",
+            "broker": "ok",
+            "worker": "none answers",
+            "snapshot": "ok",
+        },
     }
+
+
+def test_ready_with_a_worker(
+    client: Client, settings: Settings, tmp_path: Path, celery_worker_process: Running
+) -> None:
+    publish(SnapshotDirectory(tmp_path), {1: "true"})
+    settings.SNAPSHOT_DIR = tmp_path
+    document = client.get("/readyz").json()
+    assert document["status"] == "ready"
+    assert set(document["parts"].values()) == {"ok"}
 
 
 @pytest.mark.django_db

@@ -21,6 +21,7 @@ HERALD_KEY = "tl_of-the-herald"
 BOTH_KEY = "tl_of-herald-and-tribune"
 EXPIRED_KEY = "tl_expired"
 REPORTS_KEY = "tl_of-an-analyst"
+SNAPSHOT_KEY = "tl_of-the-exchange"
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SCOPES = ("eligibility:read",)
@@ -78,5 +79,6 @@ def publish_keys(directory: SnapshotDirectory) -> None:
             hash_key(BOTH_KEY): KeyEntry(("herald", "tribune"), LATER, SCOPES),
             hash_key(EXPIRED_KEY): KeyEntry(("herald",), datetime(2020, 1, 1, tzinfo=UTC), SCOPES),
             hash_key(REPORTS_KEY): KeyEntry((), LATER, ("reports:read",)),
+            hash_key(SNAPSHOT_KEY): KeyEntry((), LATER, ("snapshot:read",)),
         }
     )

@@ -1,0 +1,108 @@
+"""The live snapshot's files, and an ad server that matches by itself with them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from exchange.serving.downloads import PREFIX
+from tests.serving.asking import Client, Reply
+from tests.serving.conftest import EligibilityServer
+from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish
+
+EXPRESSIONS = {
+    1: "publisher.id = 'herald' and geo.country = 'USA'",
+    2: "publisher.id = 'herald' and user.segments one of ('cars')",
+    3: "publisher.id = 'herald' and time >= '2020-01-01T00:00:00Z'",
+    4: "publisher.id = 'tribune'",
+}
+
+
+@pytest.fixture(autouse=True)
+def live_snapshot(eligibility_server: EligibilityServer) -> str:
+    client = Client(eligibility_server.port)
+    snapshot_id = publish(eligibility_server.directory, EXPRESSIONS, prices={3: 9.5})
+    eligibility_server.wait_for(snapshot_id, client)
+    client.close()
+    return snapshot_id
+
+
+def get(client: Client, name: str, key: str | None = SNAPSHOT_KEY) -> Reply:
+    headers = {} if key is None else {"Authorization": f"Api-Key {key}"}
+    return client.send(None, method="GET", path=PREFIX + name, headers=headers)
+
+
+def test_live_names_the_snapshot_and_its_files(client: Client, live_snapshot: str) -> None:
+    document = get(client, "live").document()
+    assert document["snapshot_id"] == live_snapshot
+    assert (document["delta"], document["bookings"]) == (0, 4)
+    for path in document["files"].values():
+        assert get(client, path.removeprefix(PREFIX)).status == 200
+
+
+def test_files_are_those_of_the_directory(
+    client: Client, live_snapshot: str, eligibility_server: EligibilityServer
+) -> None:
+    index = eligibility_server.directory.folder(live_snapshot) / "index.atree"
+    assert get(client, f"{live_snapshot}/index.atree").body == index.read_bytes()
+    lines = get(client, f"{live_snapshot}/bookings.jsonl").body.splitlines()
+    assert [json.loads(line)["booking_id"] for line in lines] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "Live",
+        "0" * 32 + "/index.atree",
+        "../keys.json",
+        "..%2fkeys.json",
+        "%s/info.json",
+        "%s/",
+    ],
+)
+def test_nothing_else_is_there(client: Client, live_snapshot: str, name: str) -> None:
+    reply = get(client, name.replace("%s", live_snapshot))
+    assert (reply.status, reply.document()["code"]) == (404, "not_found")
+
+
+def test_scope_is_its_own(client: Client) -> None:
+    assert get(client, "live", key=None).status == 401
+    assert get(client, "live", HERALD_KEY).document()["code"] == "scope_missing"
+    assert get(client, "live", HERALD_KEY).status == 403
+    headers = {"Authorization": f"Api-Key {SNAPSHOT_KEY}"}
+    assert client.send(b"", path=PREFIX + "live", headers=headers).status == 405
+
+
+def test_embedded_matcher_answers_as_the_api_does(
+    eligibility_server: EligibilityServer, client: Client, tmp_path: Path
+) -> None:
+    """Runs the README's ten lines, with the engine alone, for several visits."""
+    readme = (settings.BASE_DIR / "README.md").read_text()
+    (program,) = re.findall(r"```python\n(import json, time.*?)```", readme, re.DOTALL)
+    program = program.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{client.port}")
+    program = program.replace("tl_...", SNAPSHOT_KEY).replace("alpine-news", "herald")
+    visits = [{"geo.country": "USA"}, {"user.segments": ["cars", "x"]}, {"user.age": 7}]
+    program = f"visits = {visits!r}\nfor visit in visits:\n" + "".join(
+        f"    {line}\n" for line in program.splitlines()
+    )
+    program += "    print(json.dumps(eligible))\n"
+    program += "import sys; assert not {'django', 'pyarrow', 'msgspec'} & set(sys.modules)\n"
+    path = [str(settings.BASE_DIR)]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{program}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    embedded = [json.loads(line) for line in done.stdout.splitlines()]
+    assert embedded == [client.ask(visit).document()["eligible"] for visit in visits]
+    assert [len(eligible) for eligible in embedded] == [2, 2, 1]
