@@ -70,6 +70,14 @@ class User(AbstractUser):
             )
         ]
 
+    @property
+    def post(self) -> str:
+        """The role in words, and for whom, unless it is the exchange itself."""
+        role = self.get_role_display()
+        if self.organisation is None or self.organisation.is_operator:
+            return role
+        return f"{role} of {self.organisation.name}"
+
 
 class Scope(models.TextChoices):
     """What a key may be used for; each use asks for one."""

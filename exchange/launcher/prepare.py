@@ -73,8 +73,8 @@ def write_welcome(port: int) -> None:
 def _demo_logins() -> dict[str, str]:
     from exchange.accounts.models import User
 
-    users = User.objects.filter(is_demo=True, is_active=True).order_by("pk")
-    return {user.username: user.get_role_display() for user in users}
+    users = User.objects.filter(is_demo=True, is_active=True).select_related("organisation")
+    return {user.username: user.post for user in users.order_by("pk")}
 
 
 def _demo_curl(port: int) -> str:

@@ -23,6 +23,11 @@ LOGINS: dict[str, Role] = {
     "analyst": Role.ANALYST,
     "admin": Role.ADMIN,
 }
+# People who trade on the exchange and see their own side of it only.
+GUESTS: dict[str, tuple[Role, Party.Kind]] = {
+    "publisher": (Role.ADMIN, Party.Kind.PUBLISHER),
+    "advertiser": (Role.CAMPAIGN_MANAGER, Party.Kind.ADVERTISER),
+}
 
 
 def key_file() -> Path:
@@ -32,8 +37,10 @@ def key_file() -> Path:
 @transaction.atomic
 def create_logins() -> None:
     """Leaves people alone who already have one of the names."""
-    organisation = Organisation.objects.get(name=OPERATOR)
-    taken = set(User.objects.filter(username__in=LOGINS).values_list("username", flat=True))
+    operator = Organisation.objects.get(name=OPERATOR)
+    wanted = {name: (role, operator) for name, role in LOGINS.items()}
+    wanted |= {name: (role, first_house(kind)) for name, (role, kind) in GUESTS.items()}
+    taken = set(User.objects.filter(username__in=wanted).values_list("username", flat=True))
     password = make_password(PASSWORD)
     User.objects.bulk_create(
         User(
@@ -44,9 +51,15 @@ def create_logins() -> None:
             role=role,
             is_demo=True,
         )
-        for name, role in LOGINS.items()
+        for name, (role, organisation) in wanted.items()
         if name not in taken
     )
+
+
+def first_house(kind: Party.Kind) -> Organisation:
+    """The organisation of the demo's first party of a kind, the same one on every load."""
+    parties = Party.objects.filter(kind=kind).select_related("organisation")
+    return parties.order_by("pk")[0].organisation
 
 
 def read_key() -> str | None:

@@ -29,4 +29,5 @@ class LogIn(LoginView):
 def find_demo_people() -> list[User]:
     if not settings.DEMO_LOGINS:
         return []
-    return list(User.objects.filter(is_demo=True, is_active=True).order_by("id"))
+    people = User.objects.filter(is_demo=True, is_active=True).select_related("organisation")
+    return list(people.order_by("id"))

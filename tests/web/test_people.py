@@ -1,0 +1,103 @@
+"""The people page: of the own organisation, with passwords that are shown once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from exchange.accounts.models import Role, User
+from tests.trading import Exchange, exchange
+from tests.web.conftest import LogIn
+
+__all__ = ["exchange"]
+
+SECRET = re.compile(r'id="secret" type="text" value="([^"]+)"')
+
+
+@pytest.fixture
+def admin(exchange: Exchange, log_in: LogIn) -> Client:
+    return log_in(exchange.herald.admin)
+
+
+def test_a_new_person_logs_in_with_the_password_that_was_shown(
+    exchange: Exchange, admin: Client, client: Client
+) -> None:
+    answer = admin.post("/people/new/", {"username": "frank", "role": "analyst"})
+    [password] = SECRET.findall(answer.content.decode())
+    assert "no-store" in answer["Cache-Control"]
+    frank = User.objects.get(username="frank")
+    assert frank.organisation == exchange.herald.organisation
+    logged_in = client.post("/login/", {"username": "frank", "password": password})
+    assert logged_in.status_code == 302
+    assert password not in admin.get("/people/").content.decode()
+
+
+def test_the_list_holds_the_own_people_only(exchange: Exchange, admin: Client) -> None:
+    page = admin.get("/people/").content.decode()
+    assert all(person.username in page for person in exchange.herald.people.values())
+    assert not any(person.username in page for person in exchange.rival.people.values())
+
+
+def test_a_role_is_changed_but_never_the_own(exchange: Exchange, admin: Client) -> None:
+    viewer = exchange.herald.people[Role.VIEWER]
+    data = {"username": viewer.username, "role": "admin"}
+    assert admin.post(f"/people/{viewer.pk}/edit/", data).status_code == 302
+    viewer.refresh_from_db()
+    assert viewer.role == Role.ADMIN
+    own = exchange.herald.admin
+    data = {"username": own.username, "role": "viewer"}
+    assert admin.post(f"/people/{own.pk}/edit/", data).status_code == 403
+    own.refresh_from_db()
+    assert own.role == Role.ADMIN
+
+
+def test_an_organisation_cannot_be_smuggled_in(exchange: Exchange, admin: Client) -> None:
+    data = {
+        "username": "frank",
+        "role": "admin",
+        "organisation": exchange.rival.organisation.pk,
+        "is_superuser": "on",
+    }
+    admin.post("/people/new/", data)
+    frank = User.objects.get(username="frank")
+    assert frank.organisation == exchange.herald.organisation
+    assert not frank.is_superuser
+
+
+def test_switching_off_ends_the_session(exchange: Exchange, admin: Client, log_in: LogIn) -> None:
+    viewer = exchange.herald.people[Role.VIEWER]
+    theirs = log_in(viewer)
+    assert theirs.get("/").status_code == 200
+    admin.post(f"/people/{viewer.pk}/switch/", {"active": "no"})
+    assert theirs.get("/").status_code == 302
+    page = admin.post(f"/people/{viewer.pk}/switch/", {"active": "yes"}, follow=True)
+    assert "may log in again" in page.content.decode()
+
+
+def test_a_new_password_ends_the_old_one_and_its_sessions(
+    exchange: Exchange, admin: Client, log_in: LogIn
+) -> None:
+    viewer = exchange.herald.people[Role.VIEWER]
+    theirs = log_in(viewer)
+    answer = admin.post(f"/people/{viewer.pk}/password/")
+    [password] = SECRET.findall(answer.content.decode())
+    viewer.refresh_from_db()
+    assert viewer.check_password(password)
+    assert theirs.get("/").status_code == 302
+
+
+def test_an_administrator_switching_themselves_off_is_told_no(
+    exchange: Exchange, admin: Client
+) -> None:
+    own = exchange.herald.admin
+    page = admin.post(f"/people/{own.pk}/switch/", {"active": "no"}, follow=True)
+    assert "cannot end your own access" in page.content.decode()
+
+
+def test_a_superuser_is_not_taken_over_through_an_organisation(
+    exchange: Exchange, admin: Client
+) -> None:
+    root = User.objects.create_superuser("root", organisation=exchange.herald.organisation)
+    assert admin.post(f"/people/{root.pk}/password/").status_code == 403
