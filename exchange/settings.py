@@ -63,6 +63,7 @@ if IS_PRODUCTION:
     refuse_unsafe_production()
 
 INSTALLED_APPS = [
+    "exchange.accounts.admin_config.OperatorsAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -1,5 +1,6 @@
 """Where Django's pages live. The eligibility endpoint is answered before Django (see `wsgi`)."""
 
+from django.contrib import admin
 from django.urls import include, path
 
 from exchange.health import healthz, readyz
@@ -11,6 +12,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("", include("exchange.api.urls")),
     path("reports/", include("exchange.reports.urls")),
+    path("admin/", admin.site.urls),
     path("", include("exchange.web.urls")),
 ]
 

@@ -72,6 +72,8 @@ class ApiKeyForm(OrganisationForm):
         super().__init__(*args, **kwargs)
         publishers = cast("forms.ModelMultipleChoiceField[Party]", self.fields["publishers"])
         publishers.queryset = owned(Party.objects.publishers(), self.person).order_by("name")
+        if len(only := list(publishers.queryset[:2])) == 1:
+            publishers.initial = only
         if not is_exchange_operator(self.person):
             scopes = cast("forms.MultipleChoiceField", self.fields["scopes"])
             scopes.choices = [

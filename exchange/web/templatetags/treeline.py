@@ -152,6 +152,8 @@ def counted(things: str, count: int) -> str:
     """The plural, or its singular for one: `{{ "parties"|counted:1 }}`."""
     if count != 1:
         return things
+    if things == "people":
+        return "person"
     return things.removesuffix("ies") + "y" if things.endswith("ies") else things.removesuffix("s")
 
 
