@@ -147,7 +147,7 @@ def test_full_batch_is_answered(endpoint: EligibilityEndpoint) -> None:
 
 
 def test_batch_asks_for_the_same_key_and_scope(endpoint: EligibilityEndpoint) -> None:
-    document = {"requests": [{"visit": {}}]}
+    document: dict[str, Any] = {"requests": [{"visit": {}}]}
     assert post(endpoint.batch, document, key=None).status == 401
     assert post(endpoint.batch, document, key=REPORTS_KEY).status == 403
     assert post(endpoint.batch, document, key=BOTH_KEY).document()["answers"][0]["problem"][
@@ -170,11 +170,10 @@ def test_unavailable_without_a_snapshot(tmp_path: Path) -> None:
     directory = SnapshotDirectory(tmp_path / "empty")
     publish_keys(directory)
     endpoint = EligibilityEndpoint(EligibilityService(directory.root))
-    for application, document in [
-        (endpoint, {"visit": {}}),
-        (endpoint, {"bid_request": bid_request()}),
-        (endpoint.batch, {"requests": [{"visit": {}}]}),
+    for reply in [
+        post(endpoint, {"visit": {}}),
+        post(endpoint, {"bid_request": bid_request()}),
+        post(endpoint.batch, {"requests": [{"visit": {}}]}),
     ]:
-        reply = post(application, document)
         assert (reply.status, reply.document()["code"]) == (503, "no_snapshot")
         assert json.loads(reply.headers["retry-after"]) > 0

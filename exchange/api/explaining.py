@@ -1,0 +1,194 @@
+"""`POST /api/v1/eligibility:explain`: why campaigns are eligible for a visit, or why not.
+
+Not the hot path: it reads the market as it is saved now. What stands in the answer is what the
+pages show to the key's organisation, redacted by the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from exchange.accounts.models import ApiKey, User
+from exchange.market.models import Campaign, Party
+from exchange.market.visibility import explainable
+from exchange.serving.answers import CampaignId
+from exchange.serving.callers import EXPLAIN_READ, Caller, read_key, unauthorized
+from exchange.serving.eligibility import service_for
+from exchange.serving.endpoint import PATH, require_method
+from exchange.serving.instruments import REQUESTS
+from exchange.serving.openrtb import read_impressions
+from exchange.serving.problems import CONTENT_TYPE, ProblemError
+from exchange.serving.rates import Buckets
+from exchange.serving.requests import MAX_BODY_BYTES, decode, too_large
+from exchange.web.explaining import Explanation, Line, Step, explain_campaign
+
+EXPLAIN_PATH = f"{PATH}:explain"
+MAX_EXPLAINED = 20
+
+CampaignIds = Annotated[list[CampaignId], msgspec.Meta(min_length=1, max_length=MAX_EXPLAINED)]
+
+
+class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """As for eligibility; of a bid request the impression `imp_id` is explained, or the first."""
+
+    campaigns: CampaignIds
+    publisher: str | None = None
+    visit: dict[str, Any] | None = None
+    bid_request: dict[str, Any] | None = None
+    imp_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.visit is None) is (self.bid_request is None):
+            raise ValueError("Object has either `visit` or `bid_request`")
+
+
+decoder = msgspec.json.Decoder(ExplainRequest)
+buckets = Buckets(settings.EXPLAIN_RATE, burst=2 * settings.EXPLAIN_RATE)
+
+
+@csrf_exempt
+@login_not_required
+def explain_eligibility(request: HttpRequest) -> HttpResponse:
+    try:
+        document = answer(request)
+    except ProblemError as problem:
+        return refuse(problem)
+    except (OperationalError, InterfaceError):
+        return refuse(database_away())
+    REQUESTS.labels("explain", "200").inc()
+    return HttpResponse(msgspec.json.encode(document), content_type="application/json")
+
+
+def refuse(problem: ProblemError) -> HttpResponse:
+    REQUESTS.labels("explain", str(problem.status.value)).inc()
+    return HttpResponse(
+        problem.body(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE
+    )
+
+
+def answer(request: HttpRequest) -> dict[str, object]:
+    require_method(request.META, "POST")
+    key = read_key(request.headers.get("Authorization", ""))
+    caller = service_for(settings.SNAPSHOT_DIR).admit(key, EXPLAIN_READ)
+    asked = decode(decoder, read_body(request))
+    buckets.take(caller.key_hash, len(asked.campaigns))
+    publisher = Party.objects.get(seller_id=caller.choose_publisher(asked.publisher))
+    viewer = stand_in_for(caller)
+    visit = read_visit(asked)
+    found = explainable(Campaign.objects.with_advertiser(), viewer).in_bulk(asked.campaigns)
+    return {
+        "explanations": [
+            describe(
+                explain_campaign(
+                    campaign=found[key], publisher=publisher, visit=visit, viewer=viewer
+                )
+            )
+            if key in found
+            else {"campaign_id": key, "problem": no_campaign().document()}
+            for key in dict.fromkeys(asked.campaigns)
+        ]
+    }
+
+
+def read_body(request: HttpRequest) -> bytes:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_BODY_BYTES:
+        raise too_large(MAX_BODY_BYTES)
+    body = request.read(MAX_BODY_BYTES + 1)
+    if len(body) > MAX_BODY_BYTES:
+        raise too_large(MAX_BODY_BYTES)
+    return body
+
+
+def stand_in_for(caller: Caller) -> User:
+    """A person who sees what the key's organisation sees, and is never saved."""
+    keys = ApiKey.objects.usable(timezone.now()).select_related("organisation")
+    key = keys.filter(hash=caller.key_hash).first()
+    if key is None:
+        raise unauthorized("The API key is not known, or was revoked.")
+    return User(username=f"key {key.pk}", organisation=key.organisation)
+
+
+def read_visit(asked: ExplainRequest) -> dict[str, Any]:
+    if asked.visit is not None:
+        return asked.visit
+    live = service_for(settings.SNAPSHOT_DIR).require_live()
+    imps = read_impressions(asked.bid_request or {}, live.opened.sources)
+    chosen = [imp for imp in imps if asked.imp_id in (None, imp.imp_id)]
+    if not chosen:
+        raise ProblemError(
+            HTTPStatus.BAD_REQUEST, "invalid_bid_request", "No imp of the request has this imp_id."
+        )
+    return chosen[0].visit
+
+
+def describe(explanation: Explanation) -> dict[str, object]:
+    failed = next((step for step in explanation.steps if step.truth is not True), None)
+    path = explanation.path
+    return {
+        "campaign_id": explanation.campaign.pk,
+        "campaign": explanation.campaign.name,
+        "verdict": "eligible" if explanation.is_eligible else "not_eligible",
+        "reason": explanation.reason,
+        "failed_edge_id": failed.edge_id if failed else None,
+        "path": [hop.edge.seller.seller_id for hop in path.hops] + [path.hops[-1].buyer.seller_id]
+        if path and path.hops
+        else None,
+        "steps": [describe_step(step) for step in explanation.steps],
+        "nearest_changes": [
+            {"step": step.title, "edge_id": step.edge_id, "changes": list(step.fixes)}
+            for step in explanation.changes
+        ],
+    }
+
+
+def describe_step(step: Step) -> dict[str, object]:
+    """`tree` is None where the asker may not read the conditions; `note` says so."""
+    return {
+        "title": step.title,
+        "truth": step.truth,
+        "edge_id": step.edge_id,
+        "detail": step.detail,
+        "note": step.note,
+        "tree": build_tree(step.lines),
+        "is_shortened": step.has_more,
+    }
+
+
+def build_tree(lines: Iterable[Line]) -> dict[str, object] | None:
+    """The lines come parents first, each with its depth."""
+    open_: list[dict[str, Any]] = []
+    root: dict[str, Any] | None = None
+    for line in lines:
+        node: dict[str, Any] = {"text": line.text, "truth": line.truth, "saw": line.saw}
+        if line.is_group:
+            node["children"] = []
+        del open_[line.depth :]
+        if open_:
+            open_[-1].setdefault("children", []).append(node)
+        else:
+            root = node
+        open_.append(node)
+    return root
+
+
+def no_campaign() -> ProblemError:
+    return ProblemError(HTTPStatus.NOT_FOUND, "not_found", "You see no campaign with this id.")
+
+
+def database_away() -> ProblemError:
+    return ProblemError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "database_away",
+        "The database does not answer, so nothing can be explained. Eligibility itself goes on.",
+        headers={"Retry-After": "5"},
+    )
