@@ -135,6 +135,7 @@ PAGES: dict[str, Page] = {
     "expression-validate": Page(post=200, data={"text": "true"}, anonymous=403),
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),
+    "password-change": Page(get=200, post=422),
     "dashboard": listing(),
     **{
         f"{kind}-list": listing()

@@ -27,6 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.show_dashboard, name="dashboard"),
     path("login/", sessions.LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("password/", sessions.ChangePassword.as_view(), name="password-change"),
     path("parties/", parties.list_parties, name="party-list"),
     path("parties/new/", parties.edit_party, name="party-create"),
     path("parties/<int:pk>/", parties.show_party, name="party-detail"),

@@ -65,3 +65,23 @@ def test_a_part_of_a_page_is_told_that_the_session_has_ended(client: Client) -> 
     answer = client.get("/snapshots/progress/", headers={"HX-Request": "true"}, follow=True)
     assert answer.status_code == 401
     assert answer.content == b""
+
+
+def test_a_person_changes_the_password_and_stays_logged_in(alice: User, client: Client) -> None:
+    alice.set_password("first-handed-over")
+    alice.save()
+    client.force_login(alice)
+    wrong = {"old_password": "no", "new_password1": "a", "new_password2": "b"}
+    assert client.post("/password/", wrong).status_code == 422
+    new = "chosen-by-alice-herself"
+    right = {"old_password": "first-handed-over", "new_password1": new, "new_password2": new}
+    answer = client.post("/password/", right, follow=True)
+    assert "Your password is changed." in answer.content.decode()
+    alice.refresh_from_db()
+    assert alice.check_password(new)
+
+
+def test_a_published_password_stays_as_it_is(demo_person: User, client: Client) -> None:
+    client.force_login(demo_person)
+    assert client.get("/password/").status_code == 403
+    assert "/password/" not in client.get("/").content.decode()

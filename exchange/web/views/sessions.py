@@ -1,12 +1,16 @@
-"""Logging in. The demo's published logins are listed only where they work."""
+"""Logging in, and one's own password. The demo's published logins are listed only where they
+work."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.views import LoginView
+from django.contrib import messages
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse_lazy
 
 from exchange.accounts.models import User
 
@@ -24,6 +28,27 @@ class LogIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(demo_people=find_demo_people(), **kwargs)
+
+
+class ChangePassword(PasswordChangeView):
+    """Other sessions of the person end with the old password; this one goes on."""
+
+    template_name = "accounts/password_form.html"
+    success_url = reverse_lazy("dashboard")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if getattr(request.user, "is_demo", False):
+            raise PermissionDenied("The demo's passwords are published and stay as they are.")
+        answer = super().dispatch(request, *args, **kwargs)
+        assert isinstance(answer, HttpResponse)  # noqa: S101 - what every form view answers
+        return answer
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your password is changed.")
+        return super().form_valid(form)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
 
 
 def find_demo_people() -> list[User]:
