@@ -156,16 +156,25 @@ def check_list_users(value_list: ValueList, values: Values) -> None:
     refresh_uses()
     catalog = load_catalog()
     for attribute, operator in conditions_with(value_list):
-        if attribute not in catalog:
-            continue
-        try:
-            parse(f"{attribute} {operator} $it", catalog, lists={"it": values})
-        except ExpressionError as error:
+        misfit = attribute in catalog and find_misfit(catalog, attribute, operator, values)
+        if misfit:
             raise InUseError(
                 f"Conditions `{attribute} {operator} ${value_list.name}` are in use, and these"
-                f" values do not fit: {error.errors[0].message}",
+                f" values do not fit: {misfit}.",
                 impact_of_value_list(value_list),
-            ) from error
+            )
+
+
+def find_misfit(catalog: Catalog, attribute: str, operator: str, values: Values) -> str:
+    domain = catalog[attribute].domain
+    strange = next((v for v in values if domain is not None and v not in domain), None)
+    if strange is not None:
+        return f"“{strange}” is not in the domain of {attribute}"
+    try:
+        parse(f"{attribute} {operator} $it", catalog, lists={"it": values})
+    except ExpressionError as error:
+        return error.errors[0].message
+    return ""
 
 
 def conditions_with(value_list: ValueList) -> set[tuple[str, str]]:
