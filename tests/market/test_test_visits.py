@@ -1,0 +1,85 @@
+"""Saved test visits: they run on every save of their campaign, and failing ones are confirmed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from exchange.accounts.models import User
+from exchange.market.models import Audience, Campaign, TestVisit
+from exchange.market.services import (
+    FailingVisitsError,
+    retire_test_visit,
+    run_test_visits,
+    save_audience,
+    save_campaign,
+    save_test_visit,
+)
+
+
+def keep_visit(
+    campaign: Campaign, name: str, visit: Any, by: User, *, eligible: bool = True
+) -> TestVisit:
+    test_visit = TestVisit(campaign=campaign, name=name, visit=visit, expects_eligible=eligible)
+    return save_test_visit(test_visit=test_visit, by=by)
+
+
+def test_a_campaign_that_goes_against_its_visits_must_be_confirmed(
+    alice: User, campaign: Campaign
+) -> None:
+    keep_visit(campaign, "At home", {"geo": {"country": "USA"}}, alice)
+    keep_visit(campaign, "Abroad", {"geo.country": "FRA"}, alice, eligible=False)
+    campaign.name = "Summer 2"
+    save_campaign(campaign=campaign, by=alice)
+    campaign.expression = "geo.country = 'FRA'"
+    with pytest.raises(FailingVisitsError) as caught:
+        save_campaign(campaign=campaign, by=alice)
+    assert caught.value.messages == [
+        "“Abroad” is eligible, but should be not eligible.",
+        "“At home” is not eligible, but should be eligible.",
+    ]
+    assert Campaign.objects.get().expression == "geo.country = 'USA'"
+    save_campaign(campaign=campaign, by=alice, confirmed=True)
+    assert Campaign.objects.get().expression == "geo.country = 'FRA'"
+    assert [outcome.is_as_expected for outcome in run_test_visits(campaign=campaign)] == [False] * 2
+
+
+def test_audiences_are_resolved(alice: User, erin: User, campaign: Campaign) -> None:
+    adults = Audience(
+        organisation=campaign.advertiser.organisation, name="adults", expression="user.age >= 18"
+    )
+    save_audience(audience=adults, by=erin)
+    keep_visit(campaign, "Grown up", {"geo.country": "USA", "user": {"age": 20}}, alice)
+    keep_visit(campaign, "Nobody knows", {"geo.country": "USA"}, alice, eligible=False)
+    campaign.expression = "geo.country = 'USA' and @adults"
+    save_campaign(campaign=campaign, by=alice)
+    assert all(outcome.is_as_expected for outcome in run_test_visits(campaign=campaign))
+
+
+def test_a_retired_visit_no_longer_counts(alice: User, campaign: Campaign) -> None:
+    visit = keep_visit(campaign, "At home", {"geo": {"country": "USA"}}, alice)
+    retire_test_visit(test_visit=visit, by=alice)
+    campaign.expression = "geo.country = 'FRA'"
+    save_campaign(campaign=campaign, by=alice)
+
+
+def test_a_visit_may_say_when_it_happens(alice: User, campaign: Campaign) -> None:
+    campaign.expression = "time during 'Mon 08:00-09:00'"
+    save_campaign(campaign=campaign, by=alice)
+    keep_visit(campaign, "Monday", {"time": "2026-11-16T08:30:00Z"}, alice)
+    keep_visit(campaign, "Tuesday", {"time": "2026-11-17T08:30:00Z"}, alice, eligible=False)
+    assert all(outcome.is_as_expected for outcome in run_test_visits(campaign=campaign))
+
+
+def nest(depth: int) -> dict[str, Any]:
+    return {"a": nest(depth - 1)} if depth else {"a": 1}
+
+
+@pytest.mark.parametrize("visit", [[], "text", 7, nest(20)])
+def test_what_no_ad_server_could_send_is_refused(
+    alice: User, campaign: Campaign, visit: Any
+) -> None:
+    with pytest.raises(ValidationError):
+        keep_visit(campaign, "Odd", visit, alice)
