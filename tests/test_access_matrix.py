@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from io import BytesIO
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -19,11 +21,19 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+from pytest_django import Settings
 
-from exchange.accounts.models import Role, User
+from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
+from exchange.accounts.services import create_api_key, hash_api_key, revoke_api_key
+from exchange.api.explaining import EXPLAIN_PATH
 from exchange.market import services as market_services
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
 from exchange.market.visibility import NotVisible
+from exchange.serving.downloads import PREFIX, SnapshotDownloads
+from exchange.serving.eligibility import EligibilityService, service_for
+from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
+from exchange.snapshots.keys import publish_keys
 from tests.access_table import (
     KINDS,
     OPERATOR_SERVICES,
@@ -199,6 +209,71 @@ def call(service: Callable[[], object]) -> str | int:
     except ValidationError:
         return OK
     return OK
+
+
+# What a key asks at each address of the API, and the one scope that lets it.
+KEY_ADDRESSES: dict[str, tuple[str, Scope]] = {
+    PATH: ("POST", Scope.ELIGIBILITY_READ),
+    BATCH_PATH: ("POST", Scope.ELIGIBILITY_READ),
+    EXPLAIN_PATH: ("POST", Scope.EXPLAIN_READ),
+    f"{PREFIX}live": ("GET", Scope.SNAPSHOT_READ),
+}
+
+
+@pytest.mark.parametrize("address", KEY_ADDRESSES)
+def test_a_key_is_heard_by_its_scope_while_it_lasts(
+    address: str, exchange: Exchange, settings: Settings, tmp_path: Path
+) -> None:
+    settings.SNAPSHOT_DIR = tmp_path
+    keys = {scope: make_key(exchange, [scope]) for scope in Scope}
+    expired, revoked = make_key(exchange, list(Scope)), make_key(exchange, list(Scope))
+    ApiKey.objects.filter(hash=hash_api_key(expired)).update(expires_at=timezone.now())
+    revoke_api_key(key=ApiKey.objects.get(hash=hash_api_key(revoked)))
+    publish_keys()
+    service = service_for(tmp_path)
+    service.refresh()
+    _, wanted = KEY_ADDRESSES[address]
+    for scope, key in keys.items():
+        status = ask_with_key(service, address, key)
+        assert (status not in (401, 403)) is (scope == wanted), (scope, status)
+        assert status not in (401, 500)
+    for key in (expired, revoked, "tl_unknown"):
+        assert ask_with_key(service, address, key) == 401
+
+
+def make_key(exchange: Exchange, scopes: list[Scope]) -> str:
+    organisation = Organisation.objects.get(is_operator=True)
+    _, text = create_api_key(
+        name="k", organisation=organisation, publishers=[exchange.herald.party], scopes=scopes
+    )
+    return text
+
+
+def ask_with_key(service: EligibilityService, address: str, key: str) -> int:
+    """Eligibility and downloads are answered before Django, as `exchange.wsgi` does it."""
+    method, _ = KEY_ADDRESSES[address]
+    headers = {"Authorization": f"Api-Key {key}"}
+    body = {"visit": {}, "campaigns": [1]}
+    if address == EXPLAIN_PATH:
+        client = Client()
+        return client.post(
+            address, body, content_type="application/json", headers=headers
+        ).status_code
+    endpoint = EligibilityEndpoint(service, 1_000)
+    answers: dict[str, Callable[..., object]] = {
+        PATH: endpoint,
+        BATCH_PATH: endpoint.batch,
+        f"{PREFIX}live": SnapshotDownloads(service, service._directory.root),
+    }
+    environ = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": address,
+        "HTTP_AUTHORIZATION": headers["Authorization"],
+        "wsgi.input": BytesIO(b"{}"),
+    }
+    statuses: list[str] = []
+    answers[address](environ, lambda status, _headers: statuses.append(status))
+    return int(statuses[0].split()[0])
 
 
 # What must not be on any page of anybody else: who may read it, and a text that gives it away.

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Role, User
 from exchange.market.models import Attribute, Audience, Campaign, ValueList
 from exchange.market.services import save_audience, save_campaign, save_value_list
 from tests.trading import Exchange, exchange
@@ -157,7 +157,7 @@ def test_a_domain_is_not_closed_over_values_in_use(
 def test_shared_audiences_are_seen_by_all_and_do_not_name_their_users(
     exchange: Exchange, log_in: LogIn
 ) -> None:
-    boss = exchange.operators["admin"]
+    boss = exchange.operators[Role.ADMIN]
     shared = Audience(
         name="shared", organisation=boss.organisation, expression="geo.country = 'USA'"
     )
