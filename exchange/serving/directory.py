@@ -7,6 +7,7 @@
     <snapshot_id>/index.atree      the compiled index
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/catalog.json     the attributes, with where OpenRTB carries them
+    <snapshot_id>/campaigns.arrow  which campaigns it holds, for people who compare two
     <snapshot_id>/info.json        counts, sizes, times
     <snapshot_id>/*.checked        what this machine checked (see `matcher_ext.marks`)
     .staged-<random>/              a snapshot being written

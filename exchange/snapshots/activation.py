@@ -39,6 +39,7 @@ class CannotActivateError(Exception):
 
 def activate(*, build: SnapshotBuild) -> Manifest:
     """With everything that was saved since it was read: servers never go back in time."""
+    check_files(build)
     with only_writer():
         base = next_number(settle())
         log_id = new_log_id()
@@ -54,6 +55,7 @@ def activate(*, build: SnapshotBuild) -> Manifest:
 def roll_back(*, build: SnapshotBuild) -> Manifest:
     """To the snapshot as it was built. What was saved since is held back until the next one is
     activated: the fault that somebody flees from may be in it."""
+    check_files(build)
     with only_writer():
         base = next_number(settle())
         return switch(build, base=base, log_id=new_log_id(), is_held=True)
@@ -81,7 +83,7 @@ def switch(
     drafted: tuple[Draft, Market] | None = None,
     is_held: bool = False,
 ) -> Manifest:
-    read_at = check_activatable(build)
+    read_at = lock_checked(build)
     SnapshotBuild.objects.filter(status=Status.LIVE).update(status=Status.REPLACED)
     SnapshotBuild.objects.filter(pk=build.pk).update(
         status=Status.LIVE, finished_at=build.finished_at or timezone.now()
@@ -104,17 +106,20 @@ def switch(
     return manifest
 
 
-def check_activatable(build: SnapshotBuild) -> datetime:
-    """Gives the moment that was read; keeps the row as it is until the transaction ends."""
-    row = SnapshotBuild.objects.select_for_update().get(pk=build.pk)
-    if row.status == Status.FAILED:
-        raise BuildLostError(f"Build {build.pk} failed or was given up; it never goes live.")
-    if not row.snapshot_id or not row.position or row.read_at is None:
+def check_files(build: SnapshotBuild) -> None:
+    if not build.snapshot_id or not build.position:
         raise CannotActivateError(f"Build {build.pk} has no snapshot.")
-    if not snapshot_directory().is_whole(row.snapshot_id):
+    if not snapshot_directory().is_whole(build.snapshot_id):
         raise CannotActivateError(
             f"The snapshot of build {build.pk} was removed or is damaged. Build a new one."
         )
+
+
+def lock_checked(build: SnapshotBuild) -> datetime:
+    """Gives the moment that was read; keeps the row as it is until the transaction ends."""
+    row = SnapshotBuild.objects.select_for_update().get(pk=build.pk)
+    if row.status in {Status.FAILED, Status.QUEUED} or row.read_at is None:
+        raise BuildLostError(f"Build {build.pk} failed or was given up; it never goes live.")
     return row.read_at
 
 

@@ -16,6 +16,7 @@ from exchange.serving.directory import (
     write_catalog,
 )
 from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.contents import write_campaigns
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
 from matcher_ext import ATree
@@ -45,6 +46,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     frozen.save(folder / INDEX_FILE)
     write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
     write_catalog(folder, composer.market.catalog.to_json())
+    write_campaigns(folder, composer, entries)
     return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
 
 

@@ -79,7 +79,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("snapshots/", snapshots.list_snapshots, name="snapshot-list"),
     path("snapshots/build/", snapshots.start_build, name="snapshot-build"),
     path("snapshots/progress/", snapshots.show_progress, name="snapshot-build-progress"),
+    path("snapshots/compare/", snapshots.compare, name="snapshot-compare"),
     path("snapshots/<int:pk>/", snapshots.show_snapshot, name="snapshot-detail"),
+    path("snapshots/<int:pk>/activate/", snapshots.activate_build, name="snapshot-activate"),
+    path("snapshots/<int:pk>/roll-back/", snapshots.roll_back_to, name="snapshot-roll-back"),
 ]
 
 for kind in KINDS.values():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
-from exchange.accounts.models import User
-from exchange.market.models import Booking
+from exchange.accounts.models import Organisation, Role, User
+from exchange.market.models import Booking, Campaign
+from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import SnapshotBuild
+from tests.people import hire
+from tests.snapshots.story import Story, run_campaign, tell
+from tests.snapshots.test_services import build as make_snapshot
 from tests.web.conftest import LogIn
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +29,7 @@ def test_a_running_build_is_asked_for_often(reader: Client) -> None:
     SnapshotBuild.objects.create(status="building", phase="indexing", rows_done=120, rows_total=240)
     html = reader.get("/snapshots/progress/").content.decode()
     assert 'hx-trigger="every 700ms"' in html
-    assert '<progress id="build-bar" max="100" value="52"' in html
+    assert '<progress id="build-bar" max="100" value="42"' in html
     assert "Building the index" in html
     assert "120 of 240 rows" in html
 
@@ -66,3 +73,68 @@ def test_names_the_bookings_that_were_left_out(reader: Client, booking: Booking)
     assert "No active path." in html
     assert "no longer there" in html
     assert "the first 2 of 140" in html
+
+
+@pytest.fixture
+def story(transactional_db: None, settings: Settings, tmp_path: Path) -> Story:
+    settings.SNAPSHOT_DIR = tmp_path
+    return tell()
+
+
+def test_an_operator_goes_back_and_forth_and_compares(story: Story, log_in: LogIn) -> None:
+    client = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation))
+    first = make_snapshot()
+    added = run_campaign(story.soda, "Winter", "true")
+    Booking.objects.create(campaign=added, publisher=story.herald)
+    Campaign.objects.filter(pk=story.summer.pk).update(expression="user.age > 20")
+    second = make_snapshot()
+
+    page = client.get(f"/snapshots/compare/?before={first.pk}&after={second.pk}").content.decode()
+    assert page.index("Added") < page.index("Winter") < page.index("Changed")
+    assert page.index("Changed") < page.index("Summer")
+    assert client.get("/snapshots/compare/?before=x").status_code == 404
+
+    client.post(f"/snapshots/{first.pk}/roll-back/")
+    page = client.get("/snapshots/").content.decode()
+    assert f"answered from build {first.pk} as it was built" in page
+    assert "3 changes saved since are held back" in page
+    client.post(f"/snapshots/{second.pk}/activate/")
+    page = client.get("/snapshots/").content.decode()
+    assert "Rolled back" not in page
+    assert f"Build {second.pk} is live, with everything" in page
+
+
+def test_what_was_removed_cannot_be_made_live(story: Story, log_in: LogIn) -> None:
+    client = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation))
+    build = make_snapshot()
+    SnapshotBuild.objects.create(status="replaced", snapshot_id="a" * 32, position="1:1:")
+    gone = SnapshotBuild.objects.create(
+        status="replaced", snapshot_id="b" * 32, position="1:1:", read_at=build.read_at
+    )
+    client.post(f"/snapshots/{gone.pk}/activate/")
+    assert "was removed or is damaged" in client.get("/snapshots/").content.decode()
+    build.refresh_from_db()
+    assert build.status == "live"
+    page = client.get(f"/snapshots/compare/?before={gone.pk}&after={build.pk}").content.decode()
+    assert "These two cannot be compared" in page
+
+
+def test_only_builders_choose_what_is_live(story: Story, log_in: LogIn) -> None:
+    build = make_snapshot()
+    client = log_in(hire("carol", Role.ANALYST, story.soda.organisation))
+    for path in ("activate", "roll-back"):
+        assert client.post(f"/snapshots/{build.pk}/{path}/").status_code == 403
+    address = f"/snapshots/compare/?before={build.pk}&after={build.pk}"
+    assert client.get(address).status_code == 403
+
+
+def test_people_see_their_own_expressions_in_quarantine(story: Story, log_in: LogIn) -> None:
+    make_snapshot()
+    Campaign.objects.update(expression="shoe_size = 43")
+    write_changes()
+    page = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation)).get("/snapshots/")
+    assert "shoe_size" in page.content.decode()
+    assert "its last good form is served" in page.content.decode()
+    others = Organisation.objects.create(name="Others")
+    page = log_in(hire("eve", Role.ADMIN, others)).get("/snapshots/")
+    assert "shoe_size" not in page.content.decode()

@@ -42,6 +42,7 @@ BADGES = {
     "eligible": "good",
     "paused": "warn",
     "queued": "info",
+    "ready": "info",
     "building": "info",
     "running": "info",
     "failed": "bad",
@@ -198,6 +199,11 @@ def describe_seconds(seconds: float) -> str:
             count = int(seconds // length)
             return f"{count} {name}" if count == 1 else f"{count} {name}s"
     return f"{int(seconds)} s"
+
+
+@register.filter
+def seconds(value: float) -> str:
+    return describe_seconds(value)
 
 
 @register.filter

@@ -1,27 +1,53 @@
-"""Snapshots: what serving answers from, how it was built, and building it anew.
+"""Snapshots: what serving answers from, how it was built, building it anew, going back.
 
-Everyone sees whether their change is live yet; how large the exchange is and why a build failed
-are for its operators, and so is starting one by hand.
+Everyone sees whether their change is live yet; how large the exchange is, what differs between two
+snapshots and why a build failed are for its operators, and so is everything that starts something.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import filesizeformat
 from django.views.decorators.http import require_POST, require_safe
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator, may_start
 from exchange.market.models import Booking
 from exchange.market.visibility import owned
-from exchange.snapshots.models import SnapshotBuild
+from exchange.serving.directory import DirectoryError, SnapshotInfo
+from exchange.snapshots.activation import CannotActivateError, activate, roll_back
+from exchange.snapshots.contents import Comparison, compare_snapshots
+from exchange.snapshots.deltas import snapshot_directory
+from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
+from exchange.snapshots.progress import BuildLostError
+from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
 from exchange.snapshots.requests import request_build
+from exchange.snapshots.standing import read_standing
 from exchange.web.filters import BuildFilter
 from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
+Status = SnapshotBuild.Status
+MAX_QUARANTINED_SHOWN = 100
+FIGURES: dict[str, Callable[[SnapshotInfo], str]] = {
+    "Bookings": lambda info: f"{info.booking_count:,}",
+    "Campaigns": lambda info: f"{info.campaign_count:,}",
+    "Edges in use": lambda info: f"{info.edge_count:,}",
+    "Left out": lambda info: f"{info.skipped_count:,}",
+    "Nodes of the index": lambda info: f"{info.sharing.get('nodes', 0):,}",
+    "Nodes per booking": lambda info: (
+        f"{info.sharing.get('nodes', 0) / max(info.booking_count, 1):.2f}"
+    ),
+    "Distinct conditions": lambda info: f"{info.sharing.get('predicates', 0):,}",
+    "Size": lambda info: filesizeformat(sum(info.file_bytes.values())),
+}
 NEWEST_FIRST = Order(("id",), is_descending=True)
 
 
@@ -31,15 +57,44 @@ def list_snapshots(request: HttpRequest) -> HttpResponse:
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
     listing = read_listing(request, filters, filters.apply(builds), NEWEST_FIRST)
     build = find_current_build()
-    context = {"listing": listing, "build": build, "state": describe_state(build)}
+    context = {
+        "listing": listing,
+        "build": build,
+        "state": describe_state(build),
+        "standing": read_standing(),
+        "quarantined": name_quarantined(person_of(request)),
+    }
     return render(request, "snapshots/build_list.html", context)
 
 
 @require_safe
 def show_snapshot(request: HttpRequest, pk: int) -> HttpResponse:
     build = get_object_or_404(SnapshotBuild.objects.select_related("requested_by"), pk=pk)
-    context = {"build": build, "skipped": name_skipped(build, person_of(request))}
+    context = {
+        "build": build,
+        "skipped": name_skipped(build, person_of(request)),
+        "standing": read_standing(),
+        "phases": [
+            (phase.label, build.phase_seconds[phase])
+            for phase in Phase
+            if phase in build.phase_seconds
+        ],
+        "is_kept": is_kept(build),
+        "others": find_comparable(build),
+    }
     return render(request, "snapshots/build_detail.html", context)
+
+
+def is_kept(build: SnapshotBuild) -> bool:
+    """Whether it can be made live: it was checked, and its files are still there."""
+    is_checked = build.status in {Status.READY, Status.LIVE, Status.REPLACED}
+    return is_checked and build.snapshot_id in snapshot_directory().snapshot_ids()
+
+
+def find_comparable(build: SnapshotBuild) -> list[SnapshotBuild]:
+    kept = snapshot_directory().snapshot_ids()
+    builds = SnapshotBuild.objects.filter(snapshot_id__in=kept).exclude(status=Status.FAILED)
+    return list(builds.exclude(pk=build.pk).defer("skipped")) if build.snapshot_id in kept else []
 
 
 def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | None, str]]:
@@ -52,16 +107,98 @@ def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | Non
     return named if is_exchange_operator(person) else [row for row in named if row[0]]
 
 
+def name_quarantined(person: User) -> list[tuple[Model, Quarantined]]:
+    """Reasons quote expressions: people see those of their own."""
+    found = list(Quarantined.objects.all()[:MAX_QUARANTINED_SHOWN])
+    rows: dict[tuple[str, int], Model] = {}
+    for kind, model in QUARANTINE_MODELS.items():
+        ids = [row.object_id for row in found if row.kind == kind]
+        shown = owned(model._default_manager.all(), person).in_bulk(ids) if ids else {}
+        rows |= {(kind, pk): row for pk, row in shown.items()}
+    return [
+        (rows[row.kind, row.object_id], row) for row in found if (row.kind, row.object_id) in rows
+    ]
+
+
 @require_POST
 def start_build(request: HttpRequest) -> HttpResponse:
+    person = require_builder(request)
+    request_build(requested_by=person, reason="Asked for by hand.")
+    messages.success(request, "A new snapshot is on its way.")
+    return redirect("snapshot-list")
+
+
+def require_builder(request: HttpRequest) -> User:
     person = person_of(request)
     if not may_start(person, "snapshot_build"):
         raise PermissionDenied(
-            "Only the exchange's operators start builds. A saved change starts its own."
+            "Only the exchange's operators start builds and choose what is live. A saved change is"
+            " live by itself."
         )
-    request_build(requested_by=person)
-    messages.success(request, "A new snapshot is on its way.")
+    return person
+
+
+@require_POST
+def activate_build(request: HttpRequest, pk: int) -> HttpResponse:
+    require_builder(request)
+    build = get_object_or_404(SnapshotBuild, pk=pk)
+    said = f"Build {pk} is live, with everything that was saved since it was read."
+    return switch(request, lambda: activate(build=build), said)
+
+
+@require_POST
+def roll_back_to(request: HttpRequest, pk: int) -> HttpResponse:
+    require_builder(request)
+    build = get_object_or_404(SnapshotBuild, pk=pk)
+    said = f"Build {pk} is live as it was built. What was saved since is held back."
+    return switch(request, lambda: roll_back(build=build), said)
+
+
+def switch(request: HttpRequest, make_live: Callable[[], object], said: str) -> HttpResponse:
+    try:
+        make_live()
+    except (CannotActivateError, BuildLostError, DirectoryError) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
     return redirect("snapshot-list")
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    require_builder(request)
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        raise Http404("Choose two builds to compare.")
+    before = get_object_or_404(
+        SnapshotBuild.objects.defer("skipped"), pk=form.cleaned_data["before"]
+    )
+    after = get_object_or_404(SnapshotBuild.objects.defer("skipped"), pk=form.cleaned_data["after"])
+    context: dict[str, object] = {"before": before, "after": after}
+    try:
+        found = compare_snapshots(snapshot_directory(), before.snapshot_id, after.snapshot_id)
+    except DirectoryError:
+        return render(request, "snapshots/comparison.html", context)
+    context |= {"comparison": found, "figures": list_figures(found)}
+    context["differences"] = [
+        ("Added", found.added),
+        ("Removed", found.removed),
+        ("Changed", found.changed),
+    ]
+    return render(request, "snapshots/comparison.html", context)
+
+
+def list_figures(found: Comparison) -> list[tuple[str, str, str]]:
+    """The same figures of both: how much there is, how much of it is shared, how large it is."""
+    rows = []
+    for label, read in FIGURES.items():
+        rows.append((label, read(found.before), read(found.after)))
+    return rows
+
+
+class CompareForm(forms.Form):
+    before = forms.IntegerField(min_value=1)
+    after = forms.IntegerField(min_value=1)
 
 
 @require_safe
@@ -70,7 +207,8 @@ def show_progress(request: HttpRequest) -> HttpResponse:
     the last look (`?seen=`), the lists on the page are told to read themselves anew."""
     build = find_current_build()
     state = describe_state(build)
-    response = render(request, "snapshots/_progress.html", {"build": build, "state": state})
+    context = {"build": build, "state": state, "standing": read_standing()}
+    response = render(request, "snapshots/_progress.html", context)
     if request.GET.get("seen", state) != state:
         response["HX-Trigger"] = "builds-changed"
     return response
