@@ -105,9 +105,14 @@ def open_exchange(size: ExchangeSize, cache: Path) -> SnapshotDirectory:
     if directory.read_manifest() is None:
         snapshot_id = write_exchange(directory, make_market(graph, size, today))
         directory.write_manifest(snapshot_id=snapshot_id, read_at=datetime.now(UTC))
+    write_keys(directory, graph)
+    return directory
+
+
+def write_keys(directory: SnapshotDirectory, graph: Graph) -> None:
+    """One key for all publishers."""
     publishers = tuple(graph.parties[place].seller_id for place in graph.publishers)
     directory.write_keys({hash_key(KEY): KeyEntry(publishers, LATER, (ELIGIBILITY_READ,))})
-    return directory
 
 
 def make_market(graph: Graph, size: ExchangeSize, today: date) -> Market:

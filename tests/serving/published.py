@@ -59,6 +59,19 @@ def publish(
     prices: Mapping[int, float] | None = None,
 ) -> str:
     """Makes a snapshot of one booking per expression live; the texts are used as they are."""
+    snapshot_id = store(directory, expressions, catalog=catalog, prices=prices)
+    directory.write_manifest(snapshot_id=snapshot_id, read_at=datetime.now(UTC))
+    return snapshot_id
+
+
+def store(
+    directory: SnapshotDirectory,
+    expressions: Mapping[int, str],
+    *,
+    catalog: Catalog = CATALOG,
+    prices: Mapping[int, float] | None = None,
+) -> str:
+    """A snapshot that is not live yet."""
     index = ATree(catalog)
     for booking_id, text in expressions.items():
         index.insert(booking_id, text)
@@ -67,9 +80,7 @@ def publish(
         index.freeze().save(staged / INDEX_FILE)
         write_bookings(staged / BOOKINGS_FILE, rows)
         write_catalog(staged, catalog.to_json())
-        snapshot_id = directory.adopt(staged)
-    directory.write_manifest(snapshot_id=snapshot_id, read_at=datetime.now(UTC))
-    return snapshot_id
+        return directory.adopt(staged)
 
 
 def publish_keys(directory: SnapshotDirectory) -> None:

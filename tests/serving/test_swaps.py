@@ -1,0 +1,124 @@
+"""Snapshots swapped and deltas applied all the time, while ad servers ask: nothing fails, and no
+answer mixes two states."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
+from exchange.serving.directory import Manifest, SnapshotDirectory
+from tests.serving.asking import Client, Reply
+from tests.serving.conftest import EligibilityServer
+from tests.serving.published import publish, row, store
+from tests.serving.readers import Readers
+
+BOOKINGS = 60
+DELTAS = 6
+State = tuple[str, int]
+
+
+class Changing:
+    """Makes states one after the other; what each must answer is known before it is published."""
+
+    def __init__(self, directory: SnapshotDirectory) -> None:
+        self._directory = directory
+        self._turn = 0
+        self._number = 0
+        self.expected: dict[State, set[int]] = {}
+
+    def swap(self) -> None:
+        self._turn += 1
+        self._ids = set(range(self._turn * 1000, self._turn * 1000 + BOOKINGS))
+        self._snapshot_id = store(self._directory, dict.fromkeys(self._ids, "true"))
+        self._log_id = secrets.token_hex(8)
+        self.expected[self._snapshot_id, self._number] = set(self._ids)
+        now = datetime.now(UTC)
+        self._directory.publish(
+            Manifest(
+                snapshot_id=self._snapshot_id,
+                read_at=now,
+                activated_at=now,
+                delta=self._number,
+                log_id=self._log_id,
+            )
+        )
+
+    def change(self) -> None:
+        """One booking goes, another comes, a third stays under a new text."""
+        self._number += 1
+        gone, kept = sorted(self._ids)[:2]
+        added = max(self._ids) + 1
+        self._ids = (self._ids - {gone}) | {added}
+        self.expected[self._snapshot_id, self._number] = set(self._ids)
+        entries = [DeltaEntry(row(key), "time >= '2020-01-01T00:00:00Z'") for key in (kept, added)]
+        DeltaLogFolder(self._directory, self._log_id).write(
+            Delta(
+                log_id=self._log_id,
+                number=self._number,
+                position="",
+                read_at=datetime.now(UTC),
+                entries=tuple(entries),
+                dead=(gone, kept),
+            )
+        )
+
+    def is_right(self, reply: Reply) -> bool:
+        document = reply.document()
+        state = (document["snapshot_id"], document["delta"])
+        return set(reply.booking_ids()) == self.expected.get(state)
+
+
+def swap_under_load(server: EligibilityServer, seconds: float) -> Readers:
+    changing = Changing(server.directory)
+    changing.swap()
+    client = Client(server.port)
+    until = time.monotonic() + 20
+    while (reply := client.ask({})).status != 200 or not changing.is_right(reply):
+        assert time.monotonic() < until, server.running.last_lines(40)
+        time.sleep(0.02)
+    client.close()
+    readers = Readers(server.port, changing.is_right)
+    with readers.reading():
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            changing.swap()
+            for _ in range(DELTAS):
+                time.sleep(0.12)
+                changing.change()
+            time.sleep(0.4)
+    return readers
+
+
+def test_swaps_and_deltas_fail_no_request_and_mix_no_states(
+    eligibility_server: EligibilityServer,
+) -> None:
+    readers = swap_under_load(eligibility_server, seconds=6)
+    assert not readers.wrong
+    assert len({snapshot_id for snapshot_id, _ in readers.states}) >= 3
+    assert len(readers.states) >= 6
+
+
+@pytest.mark.soak
+def test_a_minute_of_swaps_and_deltas(eligibility_server: EligibilityServer) -> None:
+    readers = swap_under_load(eligibility_server, seconds=60)
+    assert not readers.wrong
+    assert len({snapshot_id for snapshot_id, _ in readers.states}) >= 20
+
+
+def test_a_manifest_that_comes_again_changes_nothing(
+    eligibility_server: EligibilityServer, client: Client
+) -> None:
+    """Readers keep their snapshot while the same one is published over and over."""
+    snapshot_id = publish(eligibility_server.directory, {1: "true"})
+    eligibility_server.wait_for(snapshot_id, client)
+    readers = Readers(eligibility_server.port, lambda reply: reply.booking_ids() == [1], count=1)
+    with readers.reading():
+        for _ in range(10):
+            publish(eligibility_server.directory, {1: "true"})
+            time.sleep(0.05)
+    assert not readers.wrong
+    assert set(readers.states) == {(snapshot_id, 0)}
