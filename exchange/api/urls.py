@@ -5,10 +5,12 @@ from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from exchange.api.explaining import EXPLAIN_PATH, explain_eligibility
+from exchange.api.openapi import OPENAPI_PATH, openapi
 from exchange.api.problems import not_found
 from exchange.api.views import ValidateExpression
 
 urlpatterns = [
+    path(OPENAPI_PATH.removeprefix("/"), openapi, name="openapi"),
     path(EXPLAIN_PATH.removeprefix("/"), explain_eligibility, name="eligibility-explain"),
     path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
     re_path(r"^api/", csrf_exempt(login_not_required(not_found))),

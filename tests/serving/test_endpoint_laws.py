@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
-from exchange.serving.endpoint import PATH, EligibilityEndpoint
+from exchange.serving.endpoint import EligibilityEndpoint
 from targeting import parse
-from tests.serving.published import HERALD_KEY, publish, publish_keys
+from tests.serving.calling import call
+from tests.serving.published import publish, publish_keys
 from tests.targeting.strategies import CATALOG, texts, visits
 
 bounded = settings(
@@ -42,21 +42,9 @@ def endpoint(directory: SnapshotDirectory) -> EligibilityEndpoint:
     return EligibilityEndpoint(EligibilityService(directory.root))
 
 
-def post(endpoint: EligibilityEndpoint, body: bytes) -> tuple[int, Any]:
-    statuses: list[str] = []
-
-    def start_response(status: str, *_: object) -> Any:
-        statuses.append(status)
-
-    environ = {
-        "REQUEST_METHOD": "POST",
-        "PATH_INFO": PATH,
-        "HTTP_AUTHORIZATION": f"Api-Key {HERALD_KEY}",
-        "CONTENT_LENGTH": str(len(body)),
-        "wsgi.input": io.BytesIO(body),
-    }
-    answer = b"".join(endpoint(environ, start_response))
-    return int(statuses[0].split()[0]), json.loads(answer)
+def post(endpoint: EligibilityEndpoint, body: bytes, *, is_batch: bool = False) -> tuple[int, Any]:
+    reply = call(endpoint.batch if is_batch else endpoint, body)
+    return reply.status, reply.document()
 
 
 def encode(document: object) -> bytes:
@@ -118,3 +106,38 @@ def test_any_visit_is_answered_or_too_much(
         assert 2 in {item["booking_id"] for item in answer["eligible"]}
     else:
         assert (status, answer["code"]) == (400, "invalid_visit")
+
+
+FIELDS = ["visit", "bid_request", "publisher", "limit", "campaigns", "order", "paths", "other"]
+
+
+@bounded
+@given(st.dictionaries(st.sampled_from(FIELDS), ANY_JSON))
+def test_any_request_is_answered_or_the_callers_fault(
+    endpoint: EligibilityEndpoint, document: dict[str, object]
+) -> None:
+    status, answer = post(endpoint, encode(document))
+    assert status in {200, 400, 403}
+    assert status == 200 or answer["status"] == status
+
+
+@bounded
+@given(st.lists(st.dictionaries(st.sampled_from(FIELDS), ANY_JSON) | ANY_JSON, max_size=6))
+def test_any_batch_is_answered_item_by_item(
+    endpoint: EligibilityEndpoint, requests: list[object]
+) -> None:
+    status, answer = post(endpoint, encode({"requests": requests}), is_batch=True)
+    if not requests:
+        assert status == 400
+        return
+    assert status == 200
+    assert len(answer["answers"]) == len(requests)
+    alone = [post(endpoint, encode(request)) for request in requests]
+    for item, (single, _) in zip(answer["answers"], alone, strict=True):
+        assert item.get("problem", {"status": 200})["status"] == single
+
+
+@bounded
+@given(st.binary(max_size=200))
+def test_any_bytes_are_no_batch(endpoint: EligibilityEndpoint, body: bytes) -> None:
+    assert post(endpoint, body, is_batch=True)[0] == 400

@@ -1,0 +1,197 @@
+"""`GET /api/v1/openapi.json`: the eligibility endpoints as OpenAPI 3.1.
+
+The shapes of requests are taken from what decodes them, so they cannot differ.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from exchange.api.explaining import EXPLAIN_PATH, ExplainRequest
+from exchange.serving.callers import ELIGIBILITY_READ, EXPLAIN_READ, SNAPSHOT_READ
+from exchange.serving.downloads import PREFIX
+from exchange.serving.endpoint import BATCH_PATH, PATH
+from exchange.serving.problems import CONTENT_TYPE
+from exchange.serving.requests import EligibilityRequest
+
+OPENAPI_PATH = "/api/v1/openapi.json"
+REFUSALS = (400, 401, 403, 405, 413, 429, 503)
+Document = dict[str, Any]
+
+WARNING: Document = {
+    "type": "object",
+    "required": ["code", "attribute"],
+    "properties": {"code": {"type": "string"}, "attribute": {"type": "string"}},
+}
+ELIGIBLE: Document = {
+    "type": "object",
+    "required": ["campaign_id", "campaign", "advertiser", "booking_id", "net_cpm", "fee_percent"],
+    "properties": {
+        "campaign_id": {"type": "integer"},
+        "campaign": {"type": "string"},
+        "advertiser": {"type": "string"},
+        "booking_id": {"type": "integer"},
+        "net_cpm": {"type": "number", "description": "What is left of the bid after all fees."},
+        "fee_percent": {"type": "number", "description": "All fees of the path together."},
+        "path": {"type": "array", "items": {"type": "string"}, "description": "Seller ids."},
+    },
+}
+PART: Document = {
+    "eligible": {"type": "array", "items": {"$ref": "#/components/schemas/Eligible"}},
+    "count": {"type": "integer", "description": "Of all that are eligible, whatever the limit."},
+    "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/Warning"}},
+}
+HEADING: Document = {
+    "snapshot_id": {"type": "string"},
+    "delta": {"type": "integer", "description": "Number of the last change in the answer."},
+    "snapshot_age_seconds": {"type": "number"},
+}
+IMPS: Document = {
+    "imps": {
+        "type": "array",
+        "items": {"type": "object", "properties": {"imp_id": {"type": "string"}, **PART}},
+    }
+}
+ANSWER: Document = {
+    "type": "object",
+    "required": list(HEADING),
+    "properties": {**HEADING, **PART, **IMPS},
+}
+BATCH_ANSWER: Document = {
+    "type": "object",
+    "required": [*HEADING, "answers"],
+    "properties": {
+        **HEADING,
+        "answers": {
+            "type": "array",
+            "description": "In the order of the requests; a bad one has a `problem` alone.",
+            "items": {
+                "type": "object",
+                "properties": {**PART, **IMPS, "problem": {"$ref": "#/components/schemas/Problem"}},
+            },
+        },
+    },
+}
+BATCH_REQUEST: Document = {
+    "type": "object",
+    "required": ["requests"],
+    "additionalProperties": False,
+    "properties": {
+        "requests": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1000,
+            "items": {"$ref": "#/components/schemas/EligibilityRequest"},
+        }
+    },
+}
+PROBLEM: Document = {
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string"},
+        "detail": {"type": "string"},
+    },
+}
+
+
+@login_not_required
+@require_safe
+def openapi(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(describe_api()), content_type="application/json")
+
+
+@cache
+def describe_api() -> Document:
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Treeline", "version": "1"},
+        "paths": {
+            PATH: post(
+                "Which campaigns are eligible", "EligibilityRequest", "Answer", ELIGIBILITY_READ
+            ),
+            BATCH_PATH: post("Many at once", "BatchRequest", "BatchAnswer", ELIGIBILITY_READ),
+            EXPLAIN_PATH: post("Why, or why not", "ExplainRequest", "Explanations", EXPLAIN_READ),
+            f"{PREFIX}live": get("The live snapshot and its files", SNAPSHOT_READ),
+        },
+        "components": {"schemas": describe_shapes(), "securitySchemes": {"key": KEY}},
+        "security": [{"key": []}],
+    }
+
+
+KEY: Document = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "Authorization",
+    "description": "`Api-Key <your key>`",
+}
+
+
+def describe_shapes() -> Document:
+    _, shapes = msgspec.json.schema_components(
+        [EligibilityRequest, ExplainRequest],
+        ref_template="#/components/schemas/{name}",
+        schema_hook=lambda _: {"description": "Any JSON value."},
+    )
+    return {
+        **shapes,
+        "BatchRequest": BATCH_REQUEST,
+        "Answer": ANSWER,
+        "BatchAnswer": BATCH_ANSWER,
+        "Explanations": {
+            "type": "object",
+            "properties": {"explanations": {"type": "array", "items": {"type": "object"}}},
+        },
+        "Eligible": ELIGIBLE,
+        "Warning": WARNING,
+        "Problem": PROBLEM,
+    }
+
+
+def post(summary: str, request: str, answer: str, scope: str) -> Document:
+    return {
+        "post": {
+            "summary": summary,
+            "description": f"Needs a key with the scope `{scope}`.",
+            "requestBody": {"required": True, "content": json_of(request)},
+            "responses": {"200": {"description": "OK", "content": json_of(answer)}, **refusals()},
+        }
+    }
+
+
+def get(summary: str, scope: str) -> Document:
+    return {
+        "get": {
+            "summary": summary,
+            "description": f"Needs a key with the scope `{scope}`.",
+            "responses": {
+                "200": {"description": "OK", "content": {"application/json": {"schema": {}}}},
+                **refusals(),
+            },
+        }
+    }
+
+
+def json_of(name: str) -> Document:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+
+
+def refusals() -> Document:
+    schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {
+        str(status): {
+            "description": HTTPStatus(status).phrase,
+            "content": {CONTENT_TYPE: schema},
+        }
+        for status in REFUSALS
+    }
