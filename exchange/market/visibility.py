@@ -35,12 +35,18 @@ class NotVisible(Http404):
 class Belonging:
     """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
     Without an owner it is the exchange's own, and everyone reads it. What is `shared` by the
-    exchange's organisation is read, and used by name, by everyone."""
+    exchange's organisation is read, and used by name, by everyone. `column` is a shorter way to the
+    owner that the database keeps, for queries: an object in memory may not have it yet."""
 
     kind: Editable | None
     owner: str | None
     readers: tuple[str, ...] = ()
     is_shared: bool = False
+    column: str | None = None
+
+    @property
+    def owner_in_queries(self) -> str | None:
+        return self.column or self.owner
 
 
 BELONGINGS: dict[str, Belonging] = {
@@ -48,7 +54,10 @@ BELONGINGS: dict[str, Belonging] = {
     "edge": Belonging("edge", "seller__organisation", ("buyer__organisation",)),
     "campaign": Belonging("campaign", "advertiser__organisation"),
     "booking": Belonging(
-        "booking", "campaign__advertiser__organisation", ("publisher__organisation",)
+        "booking",
+        "campaign__advertiser__organisation",
+        ("publisher__organisation",),
+        column="advertiser__organisation",
     ),
     "audience": Belonging("audience", "organisation", is_shared=True),
     "valuelist": Belonging("value_list", "organisation", is_shared=True),
@@ -74,9 +83,10 @@ SIDES = {
 def visible(rows: Rows, user: Person) -> Rows:
     """Those of `rows` that the person may see: their organisation's, and those they trade in."""
     belonging = belonging_of(rows.model)
-    if belonging.owner is None or is_exchange_operator(user):
+    owner = belonging.owner_in_queries
+    if owner is None or is_exchange_operator(user):
         return rows
-    seen = belong_to(user, belonging.owner, *belonging.readers)
+    seen = belong_to(user, owner, *belonging.readers)
     if seen is not None and belonging.is_shared:
         seen |= Q(organisation__is_operator=True)
     return rows.none() if seen is None else rows.filter(seen)
@@ -86,7 +96,7 @@ def owned(rows: Rows, user: Person) -> Rows:
     """Those that belong to the person's organisation: what a form offers to work with."""
     if is_exchange_operator(user):
         return rows
-    owner = belonging_of(rows.model).owner
+    owner = belonging_of(rows.model).owner_in_queries
     mine = belong_to(user, owner) if owner else None
     return rows.none() if mine is None else rows.filter(mine)
 
