@@ -123,6 +123,10 @@ def first_build(_: World) -> list[int]:
     return [SnapshotBuild.objects.get(status="live").pk]
 
 
+def choosing_what_is_live() -> Page:
+    return Page(post=302, roles=frozenset(BOTH), is_operators=True, arguments=first_build)
+
+
 def campaign_of(world: World) -> list[int]:
     return [world.exchange.campaign.pk]
 
@@ -162,6 +166,10 @@ PAGES: dict[str, Page] = {
     "snapshot-build-progress": listing(),
     "snapshot-detail": Page(get=200, arguments=first_build),
     "snapshot-build": Page(post=302, roles=frozenset(BOTH), is_operators=True),
+    "snapshot-activate": choosing_what_is_live(),
+    "snapshot-roll-back": choosing_what_is_live(),
+    # Without two builds to compare there is nothing to see, for those who may look.
+    "snapshot-compare": Page(get=404, roles=frozenset(BOTH), is_operators=True),
     "report-eligible-visits": listing(),
     "report-csv": listing(),
     "report-run-progress": listing(),
