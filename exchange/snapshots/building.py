@@ -19,6 +19,7 @@ from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.contents import write_campaigns
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
+from exchange.snapshots.rates import learn_rates
 from matcher_ext import ATree
 
 CHUNK_ENTRIES = 2_000
@@ -41,6 +42,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
         index.define(name, expression)
     entries = insert_entries(index, composer, progress)
     progress.begin(Phase.FREEZING)
+    learn_rates(index)
     frozen = index.freeze()
     progress.begin(Phase.WRITING)
     frozen.save(folder / INDEX_FILE)
