@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.http import HttpRequest
 
 from exchange.accounts.models import ApiKey, Organisation, User
 from exchange.accounts.services import hash_api_key
@@ -91,7 +92,7 @@ def test_everyone_can_log_in_with_the_published_password_in_their_role() -> None
         "admin": "admin",
     }
     for name, role in roles.items():
-        user = authenticate(username=name, password="treeline-demo")
+        user = authenticate(HttpRequest(), username=name, password="treeline-demo")
         assert isinstance(user, User)
         assert (user.role, user.is_demo) == (role, True)
         assert user.organisation is not None
