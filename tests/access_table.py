@@ -137,6 +137,7 @@ PAGES: dict[str, Page] = {
     "metrics": Page(get=200, anonymous=200),
     "^api/": Page(get=404, anonymous=404),
     "eligibility-explain": Page(post=401, anonymous=401),  # asks for a key, whoever is logged in
+    "openapi": Page(get=200, anonymous=200),
     "expression-validate": Page(post=200, data={"text": "true"}, anonymous=403),
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),
