@@ -74,7 +74,7 @@ cdef const char* check_entries(const Plan* plan) noexcept nogil:
     cdef uint64_t wide = section_count(plan, WIDE_IDS)
     if narrow + wide != plan.totals.entries or narrow and wide:
         return b"its ids are miscounted"
-    if plan.totals.met > plan.totals.entries:
+    if plan.totals.met > plan.totals.entries or plan.totals.expressions > plan.totals.entries:
         return b"its ids are miscounted"
     return NULL
 

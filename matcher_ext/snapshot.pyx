@@ -1,6 +1,7 @@
 """The Python face of a frozen index: save, open, match, count."""
 import json
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import numpy
@@ -578,7 +579,12 @@ cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
 cdef CompiledCatalog read_catalog(path, const char* buffer, const Header* header):
     cdef const char* start = buffer + header.offsets[<int>CATALOG]
     try:
-        rows = json.loads(start[:header.counts[<int>CATALOG]])
-        return CompiledCatalog(tuple(tuple(row) for row in rows))
+        return compile_rows(start[:header.counts[<int>CATALOG]])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SnapshotError(f"{path} cannot be opened: its catalogue is malformed") from error
+
+
+@lru_cache(maxsize=8)
+def compile_rows(content):
+    """A catalogue from its JSON. Snapshots of one index share it: it seldom changes."""
+    return CompiledCatalog(tuple(tuple(row) for row in json.loads(content)))

@@ -258,6 +258,10 @@ cdef void begin_thaw(Thaw* thaw, const Plan* plan, Graph* graph) noexcept nogil:
     thaw.plan = plan
     thaw.graph = graph
     thaw.wrong = NULL
+    # Room for the most that there can be: what stays unused is never touched.
+    graph.edges.reserve(section_count(plan, RECORDS) + section_count(plan, OR_TARGETS))
+    graph.nodes.reserve(plan.totals.leaves + section_count(plan, RECORDS) // 2 + 2)
+    graph.expressions.reserve(plan.totals.expressions)
     memset(&leaf, 0, sizeof(leaf))
     leaf.kind = NORMAL_PREDICATE
     graph.nodes.assign(plan.totals.leaves, leaf)

@@ -118,6 +118,22 @@ cdef void join(Trees* trees, uint8_t kind) noexcept nogil:
     trees.parts.pop_back()
 
 
+cdef bint read_plain(Trees* trees, const uint32_t* header) noexcept nogil:
+    """Whether a program is an AND of its tests and nothing else, as half of all are."""
+    cdef uint32_t count = header[0] & RECORD_LENGTH
+    cdef uint32_t i, atom
+    if count == 0 or header[0] & (RECORD_WIDE | RECORD_NEVER):
+        return False
+    for i in range(count):
+        if header[1 + i] >> ATOM_BITS != count + 1 - i:
+            return False
+    trees.children.resize(count)
+    for i in range(count):
+        atom = header[1 + i] & ((1 << ATOM_BITS) - 1)
+        trees.children[i] = atom if atom < trees.leaves else trees.slots[atom - trees.leaves]
+    return True
+
+
 cdef bint join_program(Trees* trees, const uint32_t* header) noexcept nogil:
     """Leaves one part, or none of an empty program, or returns False."""
     cdef uint32_t count = header[0] & RECORD_LENGTH
@@ -146,24 +162,22 @@ cdef bint join_program(Trees* trees, const uint32_t* header) noexcept nogil:
 cdef uint32_t add_tree(
     Trees* trees, const uint32_t* header, const uint32_t* also, uint32_t also_count
 ) noexcept nogil:
-    cdef uint8_t kind
-    if not join_program(trees, header):
-        return NOTHING
-    if header[0] & RECORD_NEVER:
-        return add_truth(trees, False)
-    if trees.parts.empty():
-        if also_count == 0:
-            return add_truth(trees, True)
-        kind = NORMAL_AND
-    else:
-        kind = trees.parts[0].kind
-    if also_count == 0:
-        if kind == NORMAL_PREDICATE:
-            return trees.children[0]
-        return add_inner(trees, kind, trees.children.data(), <uint32_t>trees.children.size())
-    if kind == NORMAL_OR:
-        close_part(trees, &trees.parts[0], <uint32_t>trees.children.size())
+    cdef uint8_t kind = NORMAL_AND
+    if not read_plain(trees, header):
+        if not join_program(trees, header):
+            return NOTHING
+        if header[0] & RECORD_NEVER:
+            return add_truth(trees, False)
+        if not trees.parts.empty():
+            kind = trees.parts[0].kind
+        if kind == NORMAL_OR and also_count:
+            close_part(trees, &trees.parts[0], <uint32_t>trees.children.size())
+            kind = NORMAL_AND
     trees.children.insert(trees.children.begin(), also, also + also_count)
+    if trees.children.empty():
+        return add_truth(trees, True)
     if trees.children.size() == 1:
         return trees.children[0]
-    return add_inner(trees, NORMAL_AND, trees.children.data(), <uint32_t>trees.children.size())
+    if kind == NORMAL_PREDICATE:
+        kind = NORMAL_AND
+    return add_inner(trees, kind, trees.children.data(), <uint32_t>trees.children.size())
