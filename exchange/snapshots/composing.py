@@ -10,7 +10,9 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from exchange.market.models import Booking
 from exchange.routing import Graph, Path
@@ -80,6 +82,7 @@ class Composer:
         self.campaigns = Compiled(self._compile_campaign)
         self.graph = Graph(market.links, market.names())
         self._paths: dict[int, dict[int, Path]] = {}
+        self._told: dict[tuple[int, ...], tuple[tuple[str, ...], float]] = {}
 
     def definitions(self) -> Iterator[tuple[str, Expression]]:
         """What campaigns and edges refer to, each after what it refers to itself, as far as it
@@ -158,7 +161,7 @@ class Composer:
 
     def _row(self, pair: BookedPair, campaign: CampaignRow, path: Path) -> BookingRow:
         parties = self.market.parties
-        sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)
+        sellers, fee_percent = self._tell(path)
         return BookingRow(
             booking_id=pair.booking_id,
             campaign_id=pair.campaign_id,
@@ -166,9 +169,17 @@ class Composer:
             advertiser=parties[campaign.advertiser_id].name,
             publisher=sellers[0],
             path=sellers,
-            fee_percent=round(float(100 * (1 - path.net_share)), 4),
-            net_cpm=round(float(Fraction(campaign.bid_cpm) * path.net_share), 4),
+            fee_percent=fee_percent,
+            net_cpm=find_net(campaign.bid_cpm, path.net_share),
         )
+
+    def _tell(self, path: Path) -> tuple[tuple[str, ...], float]:
+        """What many bookings say of the path that they share."""
+        if path.edge_ids not in self._told:
+            parties = self.market.parties
+            sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)
+            self._told[path.edge_ids] = sellers, round(float(100 * (1 - path.net_share)), 4)
+        return self._told[path.edge_ids]
 
 
 def entry_text(
@@ -187,5 +198,13 @@ def edge_name(edge_id: int) -> str:
     return f"edge.{edge_id}"
 
 
+def find_net(bid_cpm: Decimal, share: Fraction) -> float:
+    """Exact before it is rounded, like the product of fractions, without their common divisors: a
+    sixth of the time, a million times per build."""
+    numerator, denominator = bid_cpm.as_integer_ratio()
+    return round(numerator * share.numerator / (denominator * share.denominator), 4)
+
+
+@lru_cache(maxsize=100_000)  # most bookings share theirs with others of their campaign
 def utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -334,4 +334,4 @@ def test_what_is_served_is_what_postgres_held(exchange: type[Exchange]) -> None:
 
 @pytest.mark.soak
 def test_what_is_served_is_what_postgres_held_for_long(exchange: type[Exchange]) -> None:
-    run(exchange, examples=150, steps=40)
+    run(exchange, examples=60, steps=40)
