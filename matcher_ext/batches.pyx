@@ -1,7 +1,9 @@
 """Reads Arrow through its PyCapsule interface, and hands vectors over to numpy."""
 import numpy
 
+from cython cimport view
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
@@ -37,3 +39,31 @@ cdef object to_numpy(vector[int64_t]* values):
     if values.size():
         memcpy(&target[0], values.data(), values.size() * sizeof(int64_t))
     return array
+
+
+cdef class IdBuffer:
+    def __dealloc__(self):
+        free(self.ids)
+
+    cdef int64_t* take(self, size_t count) except? NULL nogil:
+        """Room for more ids; grows in place where the system can move pages."""
+        cdef int64_t* grown
+        if self.size + count > self.room:
+            grown = <int64_t*>realloc(self.ids, 2 * (self.size + count) * sizeof(int64_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError
+            self.ids = grown
+            self.room = 2 * (self.size + count)
+        self.size += count
+        return self.ids + self.size - count
+
+    cdef object to_numpy(self):
+        """The ids without a copy; the array takes the buffer over."""
+        cdef view.array ids
+        if self.size == 0:
+            return numpy.empty(0, dtype=numpy.int64)
+        ids = <int64_t[:self.size]>self.ids
+        ids.callback_free_data = free
+        self.ids = NULL
+        return numpy.asarray(ids)

@@ -89,6 +89,18 @@ cdef struct Column:
     int64_t factor
     uint8_t layout          # Layout
 
+# The next row of a column that may hold a value, or `end`.
+cdef int64_t skip_nulls(
+    const vector[Column]* columns, const Column* column, int64_t row, int64_t end
+) noexcept nogil
+# Sets one attribute of a visit from one cell.
+cdef void read_cell(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const Column* column,
+    int64_t row,
+    Visit* visit,
+) noexcept nogil
 # Clears `count` visits and fills them from as many rows: column by column, nulls by the word, so
 # that a wide batch of sparse columns costs little more than the values it holds.
 cdef void read_rows(

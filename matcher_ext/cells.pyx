@@ -343,6 +343,8 @@ cdef int64_t skip_nulls(
     shift += columns[0][column.parent].array.offset
     while row < end and not bits[(row + shift) >> 3] >> ((row + shift) & 7):
         row = (((row + shift) >> 3) + 1) * 8 - shift
+    while row < end and not bits[(row + shift) >> 3] >> ((row + shift) & 7) & 1:
+        row += 1
     return min(row, end)
 
 

@@ -1,30 +1,64 @@
-"""Counts of many visits, in the way that is faster for this index and these visits.
+"""Counts of many visits, in the way that is faster for this index and this many visits.
 
-Bit slices (slices.pxd) win where many nodes are true of a visit, one visit at a time where an
-access key finds the few that are. The first full block goes one way, the second the other, each by
-the clock; the rest takes the faster. Both give the same counts.
+Few visits are matched one at a time; many are counted block by block (blocks.pxd, slices.pxd). How
+long either takes is measured on the way, and the choice follows the measurements. Both ways give
+the same counts.
+
+Memory. Beside the mapped index and the answer, counting keeps within `working_bytes`, whatever the
+size of index and batch: blocks have fewer rows where visits are wide, answers are forgotten where
+they do not fit, and a circuit that does not fit is written and run piece by piece.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
 
+from matcher_ext.blocks cimport Block, RowSource
 from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.circuit cimport Circuit
 from matcher_ext.filling cimport Scratch
 from matcher_ext.plan cimport Plan
 from matcher_ext.slices cimport Slices
 from matcher_ext.visit cimport Visit
 
-cdef cppclass Counter:
-    Slices slices
-    const int64_t* groups       # by row of the block, negative: leave out; or NULL
-    int64_t sliced_ns           # what a block took this way, or 0
-    int64_t single_ns
+cdef enum:
+    VISITS_AT_ONCE = 64         # read from a batch, where visits need not be kept
 
-cdef void open_counter(const Plan* plan, Counter* counter) noexcept nogil
+cdef cppclass Counter:
+    """The memory of one thread that counts, and what it measured."""
+    Block block
+    Slices slices
+    vector[Visit] visits
+    double single_ns            # a visit, or 0
+    double sliced_ns            # a full block, or 0
+
+cdef void open_counter(const Plan* plan, const CatalogTable* table, Counter* counter) noexcept nogil
+# Lends a visit to a scratch without copying it.
 cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil
-# Counts the rows in counter.slices and empties the block.
-cdef void count_rows(
+# Matches rows first : end one by one.
+cdef void count_singly(
     const Plan* plan,
     const CatalogTable* table,
+    const RowSource* source,
+    int64_t first,
+    int64_t end,
     Scratch* scratch,
     Counter* counter,
+    int64_t* counts,
+) noexcept nogil
+# Whether `rows` visits are faster counted in blocks.
+cdef bint is_worth_slicing(
+    const Plan* plan, const Counter* counter, int64_t rows
+) noexcept nogil
+# The words of a circuit that are within a working memory.
+cdef size_t most_circuit_words(int64_t working_bytes) noexcept nogil
+# Counts rows first : end block by block.
+cdef void count_sliced(
+    const Plan* plan,
+    const CatalogTable* table,
+    const RowSource* source,
+    int64_t first,
+    int64_t end,
+    const Circuit* circuit,
+    Counter* counter,
+    int64_t working_bytes,
     int64_t* counts,
 ) noexcept nogil

@@ -1,51 +1,58 @@
-"""Counting matches of many visits at once: one bit per visit, 2,048 visits in a slice.
+"""Counting the matches of a block of visits at once: for each part of a circuit, its rows.
 
-A slice says of which visits of a block a node is true. Truth is sparse: most nodes are true of no
-visit of a block, have no slice at all, and cost one look at a number.
+The rows of which a part is true are a list, or a bitmap when they are many. Truth is sparse: most
+parts are true of a hundredth of a block, most ANDs of no row at all.
 
-  1. rows: each visit in typed form, and the rank of each of its values among the keys;
-  2. leaves: per attribute, the visits with each key (and below each key), from which every group
-     of the predicate index follows by a few operations on whole slices;
-  3. nodes, children first; an AND looks at its rarest child first; lazy leaves when asked;
-  4. counts: bits of each expression's slice.
+  - A predicate's rows are a piece of its attribute's sorted rows: nothing is made.
+  - An AND starts from the child with the fewest rows (known exactly, for predicates and answered
+    nodes) and tests those rows with the other children, one by one.
+  - An OR sets its children's rows in a bitmap; of one child with rows it is that child.
+  - A node's answer is kept. One that an AND asks about a few rows only is tested row by row until
+    that has cost as much as an answer.
+
+Answers are kept in a pool up to `most_answers` bytes; beyond, all are forgotten before the next
+expression, and made again when asked for.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.blocks cimport Block
 from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.circuit cimport Circuit
 from matcher_ext.plan cimport Plan
-from matcher_ext.visit cimport Visit
+
+cdef enum Answer:               # the lower bits of a node's state
+    UNANSWERED                  # above: rows that were tested one by one
+    IS_EMPTY
+    IS_LIST                     # above: where in the pool, in words
+    IS_BITMAP
 
 cdef enum:
-    ROWS = 2048
-    WORDS_OF_SLICE = 32
+    CHUNK_WORDS = 1 << 17       # of the pool
+    MOST_LISTED = 96            # rows of a kept list
+    FEW_TESTS = 16              # rows; a node that was tested so often is answered
+    FEW_OTHERS = 24             # rows; of which all but so few carry .. is made by the bitmap
 
-cdef struct Slice:
-    uint64_t words[32]
-
-cdef struct Cell:               # one row's value of an attribute
-    uint32_t row
-    uint32_t position           # 2 * rank, plus 1 if it is that key
+cdef struct Rows:               # a list or a bitmap; count 0: neither
+    const uint16_t* list
+    const uint64_t* bits
+    uint32_t count
+    bint is_lasting             # stays while other parts are evaluated
 
 cdef cppclass Slices:
-    """The memory of one block at a time."""
-    vector[Visit] visits
-    uint32_t rows
-    Slice eligible
-    vector[Slice] pool          # the first is empty: of no visit
-    vector[uint32_t] of_leaf    # slice of a leaf; NOTHING: lazy and not asked yet
-    vector[uint32_t] of_node
-    vector[vector[Cell]] cells  # by attribute
-    vector[Slice] carried       # by attribute
-    vector[Slice] keys          # scratch of one attribute: visits with each key ..
-    vector[Slice] below         # .. and below each key
+    """The memory of one thread that counts."""
+    const Plan* plan
+    const CatalogTable* table
+    const Circuit* circuit
+    Block* block
+    uint32_t words              # of a bitmap
+    vector[uint32_t] states     # by node: Answer | .. << 2
+    vector[vector[uint64_t]] pool   # chunks: count; rows
+    size_t used                 # words
+    size_t most_answers         # bytes
+    vector[uint16_t] lists      # scratch, by depth of the recursion
+    vector[uint64_t] bitmaps
+    vector[uint64_t] marks      # scratch, empty between uses
 
-cdef void open_slices(const Plan* plan, Slices* slices) noexcept nogil
-# Evaluates slices.visits[: slices.rows] and adds to counts: one line per code of a row's group.
-cdef void count_block(
-    const Plan* plan,
-    const CatalogTable* table,
-    Slices* slices,
-    const int64_t* groups,
-    int64_t* counts,
-) noexcept nogil
+# Evaluates a circuit over a block and adds to counts: one line per group.
+cdef void count_block(Slices* slices, int64_t* counts) noexcept nogil

@@ -1,440 +1,785 @@
-"""Bit-sliced evaluation of a plan's graph (slices.pxd)."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memset
+"""Evaluates a circuit over a block (slices.pxd)."""
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport (
-    FLOAT,
-    GEO,
-    INTEGER_SET,
-    IP,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    TRUE,
-    text_length,
-    text_offset,
-)
-from matcher_ext.filling cimport find_number, find_text
-from matcher_ext.plan cimport *
-from matcher_ext.visit cimport Value, Visit, is_eligible, test_predicate
+from matcher_ext.arena cimport TRUE
+from matcher_ext.blocks cimport MISSING_PLACE, MOST_ROWS, Sorted, mark_of, words_of
+from matcher_ext.circuit cimport *
+from matcher_ext.plan cimport Expression
+from matcher_ext.visit cimport test_predicate
 
 cdef extern from * nogil:
     """
-    static inline uint32_t count_bits(uint64_t w) { return (uint32_t)__builtin_popcountll(w); }
+    #include <cstddef>
+    #include <cstdint>
+    // Compiled twice and chosen when the module is loaded: a wheel must run on every machine.
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \\
+        && !defined(__SANITIZE_ADDRESS__)
+    #define FOR_EACH_MACHINE __attribute__((target_clones("avx2", "popcnt", "default")))
+    #else
+    #define FOR_EACH_MACHINE
+    #endif
+    FOR_EACH_MACHINE
+    static void add_words(uint64_t* a, const uint64_t* b, uint32_t words) {
+        for (uint32_t i = 0; i < words; i += 8)
+            for (uint32_t k = i; k < i + 8; k++) a[k] |= b[k];
+    }
+    FOR_EACH_MACHINE
+    static uint32_t count_words(const uint64_t* a, uint32_t words) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < words; i++) count += (uint32_t)__builtin_popcountll(a[i]);
+        return count;
+    }
+    FOR_EACH_MACHINE
+    static uint32_t keep_words(uint64_t* a, const uint64_t* b, uint32_t words) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < words; i++) {
+            a[i] &= b[i];
+            count += (uint32_t)__builtin_popcountll(a[i]);
+        }
+        return count;
+    }
     static inline uint32_t first_bit(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
+    static inline void prefetch_line(const void* p) { __builtin_prefetch(p); }
     """
-    uint32_t count_bits(uint64_t word)
+    void add_words(uint64_t* a, const uint64_t* b, uint32_t words)
+    uint32_t count_words(const uint64_t* a, uint32_t words)
+    uint32_t keep_words(uint64_t* a, const uint64_t* b, uint32_t words)
     uint32_t first_bit(uint64_t word)
+    void prefetch_line(const void* p)
+
+cdef enum:
+    FAR = 6             # expressions ahead: their answers are fetched; twice as far, their states
+    FETCHED_WORDS = 16
 
 
-# Slices.
+# Rows.
 
-cdef inline void clear(Slice* target) noexcept nogil:
-    memset(target, 0, sizeof(Slice))
-
-
-cdef inline void set_row(Slice* target, uint32_t row) noexcept nogil:
-    target.words[row >> 6] |= <uint64_t>1 << (row & 63)
-
-
-cdef inline void add(Slice* target, const Slice* other) noexcept nogil:
-    cdef int i
-    for i in range(WORDS_OF_SLICE):
-        target.words[i] |= other.words[i]
+cdef inline void set_none(Rows* rows) noexcept nogil:
+    rows.list = NULL
+    rows.bits = NULL
+    rows.count = 0
+    rows.is_lasting = True
 
 
-cdef inline void keep(Slice* target, const Slice* other) noexcept nogil:
-    cdef int i
-    for i in range(WORDS_OF_SLICE):
-        target.words[i] &= other.words[i]
-
-
-cdef inline void subtract(Slice* target, const Slice* other) noexcept nogil:
-    cdef int i
-    for i in range(WORDS_OF_SLICE):
-        target.words[i] &= ~other.words[i]
-
-
-cdef inline bint is_empty(const Slice* slice_) noexcept nogil:
-    cdef uint64_t all_words = 0
-    cdef int i
-    for i in range(WORDS_OF_SLICE):
-        all_words |= slice_.words[i]
-    return all_words == 0
-
-
-cdef inline uint32_t store(Slices* slices, const Slice* made) noexcept nogil:
-    """Its number; 0 if it is empty."""
-    if is_empty(made):
-        return 0
-    slices.pool.push_back(made[0])
-    return <uint32_t>(slices.pool.size() - 1)
-
-
-cdef void open_slices(const Plan* plan, Slices* slices) noexcept nogil:
-    cdef uint32_t most = 0
-    cdef uint64_t i
-    slices.visits.resize(ROWS)
-    slices.cells.resize(section_count(plan, ATTRIBUTES))
-    slices.carried.resize(section_count(plan, ATTRIBUTES))
-    slices.of_node.resize(plan.node_count)
-    for i in range(section_count(plan, ATTRIBUTES)):
-        most = max(most, plan.attributes[i].key_count)
-    slices.keys.resize(2 * <size_t>most + 2)
-    slices.below.resize(<size_t>most + 2)
-
-
-# 1. Rows.
-
-cdef void add_cell(Slices* slices, uint32_t attribute, uint32_t row, uint32_t position) noexcept nogil:
-    cdef Cell cell
-    cell.row = row
-    cell.position = position
-    slices.cells[attribute].push_back(cell)
-
-
-cdef void locate_word(
-    const Plan* plan, const Visit* visit, Slices* slices, uint32_t number, int type,
-    uint32_t row, int64_t word,
+cdef inline void set_list(
+    Rows* rows, const uint16_t* list_, uint32_t count, bint is_lasting
 ) noexcept nogil:
-    cdef const AttributeIndex* attribute = &plan.attributes[number]
-    cdef uint32_t rank = attribute.key_count
-    cdef bint exact = False
-    if type == STRING or type == STRING_SET:
-        if rank:
-            rank = find_text(
-                plan, attribute, visit.bytes.data() + text_offset(word), text_length(word)
-            )
-        exact = rank < attribute.key_count
-    else:
-        if type == FLOAT:
-            word = order_float(word)
-        rank = find_number(plan, attribute, word)
-        exact = rank < attribute.key_count and plan.keys[attribute.keys + rank] == word
-    add_cell(slices, number, row, 2 * rank + exact)
+    rows.list = list_
+    rows.bits = NULL
+    rows.count = count
+    rows.is_lasting = is_lasting
 
 
-cdef void locate_row(
-    const Plan* plan, const CatalogTable* table, Slices* slices, uint32_t row
+cdef inline void set_bitmap(
+    Rows* rows, const uint64_t* bits, uint32_t count, bint is_lasting
 ) noexcept nogil:
-    cdef const Visit* visit = &slices.visits[row]
-    cdef const Value* value
-    cdef uint32_t number, k
-    cdef size_t i
-    cdef int type
-    if not is_eligible(table, visit):
-        return
-    set_row(&slices.eligible, row)
-    for i in range(visit.carried.size()):
-        number = visit.carried[i]
-        type = table.attributes[number].type
-        value = &visit.values[number]
-        set_row(&slices.carried[number], row)
-        if type == STRING_SET or type == INTEGER_SET:
-            for k in range(value.count):
-                locate_word(
-                    plan, visit, slices, number, type, row, visit.words[value.first + k]
-                )
-        elif type != IP and type != GEO:
-            locate_word(plan, visit, slices, number, type, row, value.word)
+    rows.list = NULL
+    rows.bits = bits
+    rows.count = count
+    rows.is_lasting = is_lasting
 
 
-cdef void locate_rows(const Plan* plan, const CatalogTable* table, Slices* slices) noexcept nogil:
-    cdef size_t i
-    cdef uint32_t row
-    clear(&slices.eligible)
-    for i in range(slices.cells.size()):
-        slices.cells[i].clear()
-        clear(&slices.carried[i])
-    for row in range(slices.rows):
-        locate_row(plan, table, slices, row)
-
-
-# 2. Leaves.
-
-cdef void slice_keys(Slices* slices, const AttributeIndex* attribute, uint32_t number) noexcept nogil:
-    """keys[p]: the visits at position p; below[i]: those whose value is below key i."""
-    cdef uint32_t positions = 2 * attribute.key_count + 1
-    cdef const Cell* cell
-    cdef Slice so_far
-    cdef size_t i
-    cdef uint32_t k
-    memset(slices.keys.data(), 0, (positions + 1) * sizeof(Slice))
-    for i in range(slices.cells[number].size()):
-        cell = &slices.cells[number][i]
-        set_row(&slices.keys[cell.position], cell.row)
-    clear(&so_far)
-    for k in range(attribute.key_count + 1):
-        add(&so_far, &slices.keys[2 * k])
-        slices.below[k] = so_far
-        if k < attribute.key_count:
-            add(&so_far, &slices.keys[2 * k + 1])
-
-
-cdef inline void put_leaf(
-    Slices* slices, uint32_t leaf, const Slice* plain, const Slice* without
-) noexcept nogil:
-    """`without`: the visits of which the negation is true are those of it without the plain."""
-    cdef Slice made
-    if without == NULL:
-        slices.of_leaf[leaf] = store(slices, plain)
-    else:
-        made = without[0]
-        subtract(&made, plain)
-        slices.of_leaf[leaf] = store(slices, &made)
-
-
-cdef void slice_bounds(
-    const Plan* plan, Slices* slices, const AttributeIndex* attribute, int r, uint32_t number
-) noexcept nogil:
-    """Groups whose leaves have one bound; those with the bound of rank k lie between two cuts."""
-    cdef const RoleIndex* role = &attribute.roles[r]
-    cdef const Slice* carried = &slices.carried[number]
-    cdef const PointRow* row
-    cdef Slice up_to
-    cdef uint32_t k, leaf
-    for k in range(attribute.key_count):
-        row = plan.points + 2 * <size_t>(attribute.point + k) + r
-        if row.equal != NOTHING:
-            put_leaf(slices, row.equal, &slices.keys[2 * k + 1], NULL)
-        if row.unequal != NOTHING:
-            put_leaf(slices, row.unequal, &slices.keys[2 * k + 1], carried)
-        up_to = slices.below[k]
-        add(&up_to, &slices.keys[2 * k + 1])
-        for leaf in range(row.up_to, row[2].up_to):
-            put_leaf(slices, leaf, &up_to, NULL)
-        for leaf in range(row.above, row[2].above):
-            put_leaf(slices, leaf, &up_to, carried)
-        for leaf in range(row.below, row[2].below):
-            put_leaf(slices, leaf, &slices.below[k], NULL)
-        for leaf in range(row.from_, row[2].from_):
-            put_leaf(slices, leaf, &slices.below[k], carried)
-
-
-cdef void slice_intervals(
-    const Plan* plan, Slices* slices, const RoleIndex* role, const Slice* carried
-) noexcept nogil:
-    cdef const Bound* bound = plan.bounds + role.bounds
-    cdef const Slice* without = NULL
-    cdef Slice within
-    cdef uint32_t leaf
-    for leaf in range(role.starts[<int>G_BETWEEN], role.starts[<int>G_MEMBER]):
-        within = slices.below[bound.high]
-        add(&within, &slices.keys[2 * bound.high + 1])
-        subtract(&within, &slices.below[bound.low])
-        if leaf == role.starts[<int>G_OUTSIDE]:
-            without = carried
-        put_leaf(slices, leaf, &within, without)
-        bound += 1
-
-
-cdef void slice_members(
-    const Plan* plan, Slices* slices, const AttributeIndex* attribute, int r, uint32_t number
-) noexcept nogil:
-    """Gathers each leaf's visits value by value; for now a stranger holds those of its negation."""
-    cdef const RoleIndex* role = &attribute.roles[r]
-    cdef const PointRow* row
-    cdef const Slice* key
-    cdef uint32_t k, i, leaf
-    cdef Slice made
-    if role.starts[<int>G_MEMBER] == role.starts[<int>G_PRESENT]:
-        return
-    for k in range(attribute.key_count):
-        key = &slices.keys[2 * k + 1]
-        if is_empty(key):
-            continue
-        row = plan.points + 2 * <size_t>(attribute.point + k) + r
-        for i in range(row.member, row[1].member):
-            leaf = plan.members[i]
-            if slices.of_leaf[leaf] == 0:
-                slices.of_leaf[leaf] = store(slices, key)
-            else:
-                add(&slices.pool[slices.of_leaf[leaf]], key)
-    for leaf in range(role.starts[<int>G_STRANGER], role.starts[<int>G_PRESENT]):
-        made = slices.pool[slices.of_leaf[leaf]]
-        put_leaf(slices, leaf, &made, &slices.carried[number])
-
-
-cdef void slice_attribute(
-    const Plan* plan, const CatalogTable* table, Slices* slices, uint32_t number
-) noexcept nogil:
-    cdef const AttributeIndex* attribute = &plan.attributes[number]
-    cdef const Slice* carried = &slices.carried[number]
-    cdef int type = table.attributes[number].type
-    cdef uint32_t leaf
-    cdef int r
-    if is_empty(carried):
-        return
-    slice_keys(slices, attribute, number)
-    for r in range(<int>ROLES):
-        if type != STRING_SET and type != INTEGER_SET:
-            slice_bounds(plan, slices, attribute, r, number)
-            slice_intervals(plan, slices, &attribute.roles[r], carried)
-        slice_members(plan, slices, attribute, r, number)
-        for leaf in range(
-            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY]
-        ):
-            put_leaf(slices, leaf, carried, NULL)
-        for leaf in range(
-            attribute.roles[r].starts[<int>G_LAZY], attribute.roles[r].starts[<int>GROUPS]
-        ):
-            slices.of_leaf[leaf] = NOTHING
-
-
-cdef void slice_leaves(const Plan* plan, const CatalogTable* table, Slices* slices) noexcept nogil:
-    cdef uint32_t leaf, attribute
-    cdef int r
-    clear_pool(slices)
-    slices.of_leaf.assign(plan.totals.leaves, 0)
-    for attribute in range(<uint32_t>section_count(plan, ATTRIBUTES)):
-        slice_attribute(plan, table, slices, attribute)
-    for r in range(<int>ROLES):
-        for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
-            attribute = plan.predicates.predicates[leaf].attribute
-            put_leaf(slices, leaf, &slices.carried[attribute], &slices.eligible)
-    for leaf in range(plan.totals.filled, plan.totals.leaves):
-        slices.of_leaf[leaf] = NOTHING
-
-
-cdef void clear_pool(Slices* slices) noexcept nogil:
-    slices.pool.clear()
-    slices.pool.resize(1)
-    clear(&slices.pool[0])
-
-
-cdef uint32_t ask_leaf(
-    const Plan* plan, const CatalogTable* table, Slices* slices, uint32_t leaf
-) noexcept nogil:
-    """The slice of a lazy leaf, made when it is first asked for."""
-    cdef const Slice* carried
-    cdef Slice made
-    cdef uint32_t row
-    if slices.of_leaf[leaf] != NOTHING:
-        return slices.of_leaf[leaf]
-    carried = &slices.carried[plan.predicates.predicates[leaf].attribute]
-    clear(&made)
-    for row in range(slices.rows):
-        if carried.words[row >> 6] >> (row & 63) & 1 and TRUE == test_predicate(
-            plan.predicates, &plan.predicates.predicates[leaf], table, &slices.visits[row]
-        ):
-            set_row(&made, row)
-    slices.of_leaf[leaf] = store(slices, &made)
-    return slices.of_leaf[leaf]
-
-
-# 3. Nodes.
-
-cdef inline uint32_t slice_of(
-    const Plan* plan, const CatalogTable* table, Slices* slices, uint32_t number
-) noexcept nogil:
-    if slices.of_node[number] != NOTHING:
-        return slices.of_node[number]
-    return ask_leaf(plan, table, slices, plan.nodes[number].first)
-
-
-cdef uint32_t slice_and(
-    const Plan* plan, const CatalogTable* table, Slices* slices, const PlanNode* node
-) noexcept nogil:
-    cdef uint32_t found = slice_of(plan, table, slices, plan.edges[node.first])
-    cdef Slice made
+cdef inline void mark_rows(uint64_t* bits, const uint16_t* list_, uint32_t count) noexcept nogil:
     cdef uint32_t i
-    if found == 0:
+    for i in range(count):
+        bits[list_[i] >> 6] |= <uint64_t>1 << (list_[i] & 63)
+
+
+cdef inline uint32_t list_rows(const uint64_t* bits, uint32_t words, uint16_t* target) noexcept nogil:
+    cdef uint32_t count = 0, i
+    cdef uint64_t word
+    for i in range(words):
+        word = bits[i]
+        while word:
+            target[count] = <uint16_t>(64 * i + first_bit(word))
+            count += 1
+            word &= word - 1
+    return count
+
+
+cdef inline uint16_t* list_at(Slices* slices, uint32_t depth) noexcept nogil:
+    return slices.lists.data() + depth * MOST_ROWS
+
+
+cdef inline uint64_t* bitmap_at(Slices* slices, uint32_t depth) noexcept nogil:
+    return slices.bitmaps.data() + depth * (MOST_ROWS // 64)
+
+
+# Predicates.
+
+cdef inline void read_range(
+    const Slices* slices, const uint32_t* code, uint32_t* first, uint32_t* count
+) noexcept nogil:
+    """C_RANGE to C_WIDE_OUTSIDE: a piece of the attribute's rows."""
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef const uint16_t* cuts
+    cdef uint32_t low, high
+    if attribute.count == 0:
+        first[0] = 0
+        count[0] = 0
+        return
+    cuts = slices.block.cuts.data() + attribute.cuts
+    if kind <= C_OUTSIDE:
+        low = cuts[code[1] & 0xFFFF]
+        high = cuts[code[1] >> 16]
+    else:
+        low = cuts[code[1]]
+        high = cuts[code[2]]
+    if kind & 1:
+        first[0] = attribute.rows + high
+        count[0] = attribute.count - (high - low)
+    else:
+        first[0] = attribute.rows + low
+        count[0] = high - low
+
+
+cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
+    cdef uint32_t count = 0, i
+    if attribute.count == 0:
         return 0
-    made = slices.pool[found]
-    for i in range(1, node.count):
-        found = slice_of(plan, table, slices, plan.edges[node.first + i])
-        if found == 0:
-            return 0
-        keep(&made, &slices.pool[found])
-        if is_empty(&made):
-            return 0
-    return store(slices, &made)
+    for i in range(code[1]):
+        count += cuts[code[2 + i] + 1] - cuts[code[2 + i]]
+    return count if code[0] & KIND_MASK == C_MEMBER else attribute.count - count
 
 
-cdef uint32_t slice_or(
-    const Plan* plan, const CatalogTable* table, Slices* slices, const PlanNode* node
+cdef uint32_t list_members(
+    const Slices* slices, const uint32_t* code, bint is_member, uint16_t* target
 ) noexcept nogil:
-    cdef uint32_t only = 0, others = 0, found, i
-    cdef Slice made
-    for i in range(node.count):
-        found = slice_of(plan, table, slices, plan.edges[node.first + i])
-        if found == 0:
-            continue
-        if only == 0:
-            only = found
-            continue
-        if others == 0:
-            made = slices.pool[only]
-        others += 1
-        add(&made, &slices.pool[found])
-    return only if others == 0 else store(slices, &made)
-
-
-cdef void slice_nodes(const Plan* plan, const CatalogTable* table, Slices* slices) noexcept nogil:
-    cdef const PlanNode* node
-    cdef uint32_t number, behind
-    for number in range(<uint32_t>plan.node_count):
-        node = &plan.nodes[number]
-        if node.kind == NORMAL_PREDICATE:
-            slices.of_node[number] = slices.of_leaf[node.first]
-        elif node.kind == NORMAL_AND:
-            slices.of_node[number] = slice_and(plan, table, slices, node)
-        elif node.kind == NORMAL_OR:
-            slices.of_node[number] = slice_or(plan, table, slices, node)
-        elif node.kind == NORMAL_REFERENCE:
-            behind = plan.definitions[node.first].root
-            if node.negated:
-                behind = plan.definitions[node.first].dual
-            slices.of_node[number] = slice_of(plan, table, slices, behind)
+    """The rows at the positions, or between them: those behind the last go on at the first."""
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
+    cdef const uint16_t* rows = slices.block.rows.data() + attribute.rows
+    cdef uint32_t count = 0, first, end, i
+    if attribute.count == 0:
+        return 0
+    for i in range(code[1]):
+        if is_member:
+            first = cuts[code[2 + i]]
+            end = cuts[code[2 + i] + 1]
         else:
-            slices.of_node[number] = 0
-            if node.kind == NORMAL_TRUE:
-                slices.of_node[number] = store(slices, &slices.eligible)
+            first = cuts[code[2 + i] + 1]
+            end = (
+                cuts[code[3 + i]] if i + 1 < code[1] else attribute.count + cuts[code[2]]
+            )
+        memcpy(target + count, rows + first, (end - first) * sizeof(uint16_t))
+        count += end - first
+    return count
 
 
-# 4. Counts.
+cdef inline uint32_t count_leaf(const Slices* slices, const uint32_t* code) noexcept nogil:
+    """Kinds below C_ANY_OF."""
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint32_t first, count
+    if kind <= C_WIDE_OUTSIDE:
+        read_range(slices, code, &first, &count)
+        return count
+    if kind == C_TRUE:
+        return slices.block.count
+    return count_members(slices, code)
 
-cdef void add_bits(
-    const Slice* found, const int64_t* groups, int64_t size, uint32_t entry, int64_t* counts
+
+cdef inline void find_leaf(
+    Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
 ) noexcept nogil:
-    cdef uint64_t bits
-    cdef int64_t line
-    cdef int i
-    for i in range(WORDS_OF_SLICE):
-        bits = found.words[i]
-        if groups == NULL:
-            counts[entry] += count_bits(bits)
-            continue
-        while bits:
-            line = groups[64 * i + first_bit(bits)]
-            if line >= 0:
-                counts[line * size + entry] += 1
-            bits &= bits - 1
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint32_t first, count
+    if kind <= C_WIDE_OUTSIDE:
+        read_range(slices, code, &first, &count)
+        set_list(found, slices.block.rows.data() + first, count, True)
+    elif kind == C_TRUE:
+        set_list(found, slices.block.all_rows.data(), slices.block.count, True)
+    else:
+        count = list_members(slices, code, kind == C_MEMBER, list_at(slices, depth))
+        set_list(found, list_at(slices, depth), count, False)
 
 
-cdef void count_block(
-    const Plan* plan,
-    const CatalogTable* table,
-    Slices* slices,
-    const int64_t* groups,
-    int64_t* counts,
+cdef bint test_members(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
+    cdef uint32_t place, i
+    if not slices.block.carried[row] & mark_of(code[0] >> KIND_BITS) or attribute.count == 0:
+        return False
+    place = slices.block.places[attribute.places + row]
+    if place == MISSING_PLACE:
+        return False
+    for i in range(code[1]):
+        if cuts[code[2 + i]] <= place < cuts[code[2 + i] + 1]:
+            return code[0] & KIND_MASK == C_MEMBER
+    return code[0] & KIND_MASK == C_STRANGER
+
+
+cdef inline bint test_range(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
+    cdef uint32_t place, low, high
+    if not slices.block.carried[row] & mark_of(code[0] >> KIND_BITS) or attribute.count == 0:
+        return False
+    place = slices.block.places[attribute.places + row]
+    if place == MISSING_PLACE:
+        return False
+    if kind <= C_OUTSIDE:
+        low = cuts[code[1] & 0xFFFF]
+        high = cuts[code[1] >> 16]
+    else:
+        low = cuts[code[1]]
+        high = cuts[code[2]]
+    return (low <= place < high) == (kind & 1 == 0)
+
+
+cdef bint is_carried(const Slices* slices, uint32_t attribute, uint32_t row) noexcept nogil:
+    cdef const Sorted* sorted_ = &slices.block.attributes[attribute]
+    return sorted_.count and slices.block.places[sorted_.places + row] != MISSING_PLACE
+
+
+cdef bint test_lazy(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:
+    return TRUE == test_predicate(
+        slices.plan.predicates, &slices.plan.predicates.predicates[code[0] >> KIND_BITS],
+        slices.table, &slices.block.visits[slices.block.visit_of[row]],
+    )
+
+
+cdef void mark_elements(const Slices* slices, const uint32_t* code, uint64_t* bits) noexcept nogil:
+    """C_ANY_OF and C_NONE_OF: the rows whose sets have one of the elements."""
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint32_t* cuts = slices.block.set_cuts.data() + attribute.cuts
+    cdef const uint16_t* rows = slices.block.rows.data() + attribute.rows
+    cdef uint32_t i
+    if attribute.count:
+        for i in range(code[1]):
+            mark_rows(
+                bits, rows + cuts[code[2 + i]], cuts[code[2 + i] + 1] - cuts[code[2 + i]]
+            )
+
+
+cdef bint has_element(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint32_t* cuts = slices.block.set_cuts.data() + attribute.cuts
+    cdef const uint16_t* rows = slices.block.rows.data() + attribute.rows
+    cdef uint32_t i, k
+    if attribute.count:
+        for i in range(code[1]):
+            for k in range(cuts[code[2 + i]], cuts[code[2 + i] + 1]):
+                if rows[k] == row:
+                    return True
+    return False
+
+
+cdef void find_special(
+    Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
 ) noexcept nogil:
-    cdef int64_t size = <int64_t>plan.totals.entries
+    """C_ANY_OF to C_LAZY: into a bitmap."""
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint64_t* bits = bitmap_at(slices, depth)
+    cdef uint32_t number = code[0] >> KIND_BITS
+    cdef uint32_t row
+    memset(bits, 0, slices.words * sizeof(uint64_t))
+    if kind == C_ANY_OF:
+        mark_elements(slices, code, bits)
+    else:
+        for row in range(slices.block.count):
+            if test_special(slices, code, kind, number, row):
+                bits[row >> 6] |= <uint64_t>1 << (row & 63)
+    set_bitmap(found, bits, count_words(bits, slices.words), False)
+
+
+cdef bint test_special(
+    const Slices* slices, const uint32_t* code, uint32_t kind, uint32_t number, uint32_t row
+) noexcept nogil:
+    if kind == C_MISSING:
+        return not is_carried(slices, number, row)
+    if kind == C_LAZY:
+        return test_lazy(slices, code, row)
+    if kind == C_ANY_OF:
+        return has_element(slices, code, row)
+    return is_carried(
+        slices, presence_of(slices.table, number), row
+    ) and not has_element(slices, code, row)
+
+
+# Nodes.
+
+cdef inline const uint64_t* answer_at(const Slices* slices, uint32_t state) noexcept nogil:
+    cdef uint32_t at = state >> 2
+    return slices.pool[at // CHUNK_WORDS].data() + at % CHUNK_WORDS
+
+
+cdef inline void read_answer(const Slices* slices, uint32_t state, Rows* found) noexcept nogil:
+    """Of a node that is answered."""
+    cdef const uint64_t* answer
+    if state & 3 == IS_EMPTY:
+        set_none(found)
+        return
+    answer = answer_at(slices, state)
+    if state & 3 == IS_LIST:
+        set_list(found, <const uint16_t*>(answer + 1), <uint32_t>answer[0], True)
+    else:
+        set_bitmap(found, answer + 1, <uint32_t>answer[0], True)
+
+
+cdef uint64_t* take_words(Slices* slices, uint32_t count, uint32_t* at) noexcept nogil:
+    """Of the pool; never across two chunks."""
+    cdef size_t left = <size_t>CHUNK_WORDS - slices.used % <size_t>CHUNK_WORDS
+    if left < count:
+        slices.used += left
+    at[0] = <uint32_t>slices.used
+    slices.used += count
+    while slices.pool.size() * CHUNK_WORDS < slices.used:
+        slices.pool.emplace_back(<size_t>CHUNK_WORDS)
+    return slices.pool[at[0] // CHUNK_WORDS].data() + at[0] % CHUNK_WORDS
+
+
+cdef void keep_answer(Slices* slices, uint32_t node, Rows* found) noexcept nogil:
+    cdef uint64_t* answer
+    cdef uint32_t at
+    if found.count == 0:
+        slices.states[node] = IS_EMPTY
+        return
+    if found.count <= MOST_LISTED:
+        answer = take_words(slices, 1 + (found.count + 3) // 4, &at)
+        if found.bits != NULL:
+            list_rows(found.bits, slices.words, <uint16_t*>(answer + 1))
+        else:
+            memcpy(answer + 1, found.list, found.count * sizeof(uint16_t))
+        slices.states[node] = IS_LIST | at << 2
+    else:
+        answer = take_words(slices, 1 + slices.words, &at)
+        if found.bits != NULL:
+            memcpy(answer + 1, found.bits, slices.words * sizeof(uint64_t))
+        else:
+            memset(answer + 1, 0, slices.words * sizeof(uint64_t))
+            mark_rows(answer + 1, found.list, found.count)
+        slices.states[node] = IS_BITMAP | at << 2
+    answer[0] = found.count
+    read_answer(slices, slices.states[node], found)
+
+
+cdef void answer_node(Slices* slices, uint32_t node, uint32_t depth, Rows* found) noexcept nogil:
+    if slices.states[node] & 3 == UNANSWERED:
+        find_rows(slices, slices.circuit.code.data() + slices.circuit.starts[node], depth, found)
+        keep_answer(slices, node, found)
+    else:
+        read_answer(slices, slices.states[node], found)
+
+
+# Single rows.
+
+cdef bint has_row(const Rows* rows, uint32_t row) noexcept nogil:
+    cdef uint32_t i
+    if rows.bits != NULL:
+        return rows.bits[row >> 6] >> (row & 63) & 1
+    for i in range(rows.count):
+        if rows.list[i] == row:
+            return True
+    return False
+
+
+cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t depth) noexcept nogil:
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint32_t number = code[0] >> KIND_BITS
+    cdef uint32_t i
+    cdef Rows rows
+    if kind <= C_WIDE_OUTSIDE:
+        return test_range(slices, code, row)
+    if kind <= C_STRANGER:
+        return test_members(slices, code, row)
+    if kind == C_TRUE:
+        return True
+    if kind == C_NODE:
+        if slices.states[number] & 3 == UNANSWERED and not slices.circuit.heavy[number]:
+            return test_row(
+                slices, slices.circuit.code.data() + slices.circuit.starts[number], row, depth
+            )
+        answer_node(slices, number, depth + 1, &rows)
+        return has_row(&rows, row)
+    if kind < C_NODE:
+        return test_special(slices, code, kind, number, row)
+    code += 2
+    for i in range(number):
+        if test_row(slices, code, row, depth) == (kind == C_OR):
+            return kind == C_OR
+        code = behind(code)
+    return kind == C_AND
+
+
+# ANDs.
+
+cdef inline uint32_t filter_by_marks(
+    const Slices* slices, const uint16_t* list_, uint32_t count, uint64_t marks, uint16_t* target
+) noexcept nogil:
+    """What of a list may carry all attributes: settles most ANDs within the nearest cache."""
+    cdef const uint64_t* carried = slices.block.carried.data()
+    cdef uint32_t kept = 0, i
+    for i in range(count):
+        target[kept] = list_[i]
+        kept += marks & ~carried[list_[i]] == 0
+    return kept
+
+
+cdef uint32_t filter_by_rows(
+    Slices* slices, uint16_t* list_, uint32_t count, const Rows* rows
+) noexcept nogil:
+    """What of the list is among the rows."""
+    cdef const uint64_t* bits = rows.bits
+    cdef uint32_t kept = 0, i
+    if rows.bits == NULL:
+        mark_rows(slices.marks.data(), rows.list, rows.count)
+        bits = slices.marks.data()
+    for i in range(count):
+        list_[kept] = list_[i]
+        kept += bits[list_[i] >> 6] >> (list_[i] & 63) & 1
+    if rows.bits == NULL:
+        for i in range(rows.count):
+            slices.marks[rows.list[i] >> 6] = 0
+    return kept
+
+
+cdef uint32_t filter_by_range(
+    const Slices* slices, uint16_t* list_, uint32_t count, const uint32_t* code
+) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* places = slices.block.places.data() + attribute.places
+    cdef uint32_t first, size, kept = 0, place, i
+    cdef uint32_t outside
+    if attribute.count == 0:
+        return 0
+    read_range(slices, code, &first, &size)
+    outside = code[0] & 1
+    if outside:
+        # The rows inside are those before the piece: from its end on, less a turn.
+        first = first - attribute.rows + size
+        first = first - attribute.count if first >= attribute.count else 0
+        size = attribute.count - size
+    else:
+        first -= attribute.rows
+    for i in range(count):
+        place = places[list_[i]]
+        list_[kept] = list_[i]
+        kept += (place - first < size) != outside and place != MISSING_PLACE
+    return kept
+
+
+cdef uint32_t filter_list(
+    Slices* slices, uint16_t* list_, uint32_t count, const uint32_t* code, uint32_t depth
+) noexcept nogil:
+    """What of the list is true of a part."""
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint32_t number = code[0] >> KIND_BITS
+    cdef uint32_t kept = 0, i
+    cdef bint is_tested = True
+    cdef Rows rows
+    if kind <= C_WIDE_OUTSIDE:
+        return filter_by_range(slices, list_, count, code)
+    if kind == C_NODE:
+        is_tested = slices.states[number] & 3 == UNANSWERED and is_worth_testing(
+            slices, number, count
+        )
+        if is_tested:
+            slices.states[number] += count << 2
+    elif kind >= C_AND:
+        is_tested = count <= FEW_TESTS
+    if is_tested:
+        for i in range(count):
+            list_[kept] = list_[i]
+            kept += test_row(slices, code, list_[i], depth)
+        return kept
+    find_rows(slices, code, depth + 1, &rows)
+    return filter_by_rows(slices, list_, count, &rows)
+
+
+cdef bint is_worth_testing(const Slices* slices, uint32_t node, uint32_t count) noexcept nogil:
+    """Whether an unanswered node is tested for a few rows rather than answered for all."""
+    cdef uint32_t kind = slices.circuit.code[slices.circuit.starts[node]] & KIND_MASK
+    cdef uint32_t tested = (slices.states[node] >> 2) + count
+    if slices.circuit.heavy[node]:
+        return False
+    if kind == C_LAZY:
+        return tested <= slices.block.count
+    return tested <= FEW_TESTS
+
+
+cdef inline bint look_at(
+    Slices* slices, const uint32_t* code, uint32_t* count
+) noexcept nogil:
+    """How many rows a child has, if that is known without evaluating it."""
+    cdef uint32_t kind = code[0] & KIND_MASK
+    cdef uint32_t state
+    if kind < C_ANY_OF:
+        count[0] = count_leaf(slices, code)
+        return True
+    if kind != C_NODE:
+        return False
+    state = slices.states[code[0] >> KIND_BITS]
+    if state & 3 == UNANSWERED:
+        return False
+    count[0] = 0 if state & 3 == IS_EMPTY else <uint32_t>answer_at(slices, state)[0]
+    return True
+
+
+cdef inline const uint32_t* choose_child(
+    Slices* slices, const uint32_t* code, uint32_t* fewest, uint64_t* carried
+) noexcept nogil:
+    """The child to start from: the one with the fewest rows, or the first if none is known.
+
+    A row that is true of all children has all the marks of `carried`.
+    """
+    cdef uint32_t children = code[0] >> KIND_BITS
+    cdef const uint32_t* child = code + 2
+    cdef const uint32_t* chosen = NULL
+    cdef uint32_t count = 0, i
+    fewest[0] = 0xFFFFFFFF
+    carried[0] = 0
+    for i in range(children):
+        if child[0] & KIND_MASK <= C_STRANGER:
+            carried[0] |= mark_of(child[0] >> KIND_BITS)
+        if look_at(slices, child, &count) and count < fewest[0]:
+            fewest[0] = count
+            chosen = child
+            if count == 0:
+                break
+        child = behind(child)
+    return code + 2 if chosen == NULL else chosen
+
+
+cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+    cdef uint32_t children = code[0] >> KIND_BITS
+    cdef uint16_t* list_ = list_at(slices, depth)
+    cdef const uint32_t* child
+    cdef const uint32_t* chosen
+    cdef uint32_t count, i
+    cdef uint64_t carried
+    cdef bint in_turn
+    cdef int turn
+    chosen = choose_child(slices, code, &count, &carried)
+    if count == 0:
+        set_none(found)
+        return
+    find_rows(slices, chosen, depth + 1, found)
+    count = found.count
+    if found.bits != NULL:
+        count = list_rows(found.bits, slices.words, list_)
+        count = filter_by_marks(slices, list_, count, carried, list_)
+    else:
+        count = filter_by_marks(slices, found.list, count, carried, list_)
+    for turn in range(2):           # what is known first
+        child = code + 2
+        for i in range(children):
+            if count == 0:
+                break
+            in_turn = is_at_hand(slices, child) == (turn == 0)
+            if in_turn and child != chosen:
+                count = filter_list(slices, list_, count, child, depth)
+            child = behind(child)
+    set_list(found, list_, count, False)
+
+
+cdef inline bint is_at_hand(const Slices* slices, const uint32_t* code) noexcept nogil:
+    return code[0] & KIND_MASK < C_ANY_OF
+
+
+# ORs.
+
+cdef void add_carriers(
+    uint64_t* bits, const uint64_t* carriers, const uint16_t* others, uint32_t count,
+    uint32_t words,
+) noexcept nogil:
+    """Adds all that carry an attribute but a few other rows, which stay as they are."""
+    cdef uint32_t was_set = 0, i
+    for i in range(count):
+        was_set |= <uint32_t>(bits[others[i] >> 6] >> (others[i] & 63) & 1) << i
+    add_words(bits, carriers, words)
+    for i in range(count):
+        if not was_set >> i & 1:
+            bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
+
+
+cdef inline void add_range(
+    const Slices* slices, const uint32_t* code, uint32_t first, uint32_t count, uint64_t* bits
+) noexcept nogil:
+    """The rest of an attribute's rows is a piece as well: it goes on where this one ends."""
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* rows = slices.block.rows.data() + first
+    cdef uint32_t others = attribute.count - count
+    if count < 2 * FEW_OTHERS or others > FEW_OTHERS:
+        mark_rows(bits, rows, count)
+        return
+    first += count
+    if first >= attribute.rows + attribute.count:
+        first -= attribute.count
+    add_carriers(
+        bits, slices.block.carriers.data() + attribute.carriers,
+        slices.block.rows.data() + first, others, slices.words,
+    )
+
+
+cdef void add_strangers(Slices* slices, const uint32_t* code, uint64_t* bits) noexcept nogil:
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef uint16_t others[MOST_ROWS]
+    cdef uint32_t count = list_members(slices, code, True, others)
+    if count <= FEW_OTHERS:
+        add_carriers(
+            bits, slices.block.carriers.data() + attribute.carriers, others, count, slices.words
+        )
+    else:
+        count = list_members(slices, code, False, others)
+        mark_rows(bits, others, count)
+
+
+cdef inline void add_part(
+    Slices* slices, const uint32_t* code, const Rows* rows, uint64_t* bits
+) noexcept nogil:
+    cdef uint32_t kind = code[0] & KIND_MASK
+    if kind <= C_WIDE_OUTSIDE:
+        add_range(
+            slices, code, <uint32_t>(rows.list - slices.block.rows.data()), rows.count, bits
+        )
+    elif rows.bits != NULL:
+        add_words(bits, rows.bits, slices.words)
+    else:
+        mark_rows(bits, rows.list, rows.count)
+
+
+cdef inline bint is_many_strangers(const Slices* slices, const uint32_t* code) noexcept nogil:
+    return code[0] & KIND_MASK == C_STRANGER and count_members(slices, code) > 2 * FEW_OTHERS
+
+
+cdef void find_or(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+    """The first child with rows waits for the second; only then a bitmap is begun."""
+    cdef uint32_t children = code[0] >> KIND_BITS
+    cdef uint64_t* bits = bitmap_at(slices, depth)
+    cdef const uint32_t* waiting = NULL
+    cdef bint is_bitmap = False, strangers
+    cdef uint32_t i, first, count
+    cdef Rows rows
+    set_none(found)
+    code += 2
+    for i in range(children):
+        strangers = is_many_strangers(slices, code)
+        if code[0] & KIND_MASK <= C_WIDE_OUTSIDE:
+            read_range(slices, code, &first, &count)
+            set_list(&rows, slices.block.rows.data() + first, count, True)
+        elif not strangers:
+            find_rows(slices, code, depth + 1, &rows)
+        if strangers or rows.count:
+            if not strangers and not is_bitmap and waiting == NULL and (
+                rows.is_lasting or i + 1 == children
+            ):
+                found[0] = rows
+                waiting = code
+            else:
+                if not is_bitmap:
+                    memset(bits, 0, slices.words * sizeof(uint64_t))
+                    is_bitmap = True
+                    if waiting != NULL:
+                        add_part(slices, waiting, found, bits)
+                if strangers:
+                    add_strangers(slices, code, bits)
+                else:
+                    add_part(slices, code, &rows, bits)
+        code = behind(code)
+    if is_bitmap:
+        set_bitmap(found, bits, count_words(bits, slices.words), False)
+
+
+cdef void find_rows(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+    """The rows of a part; unless they are lasting, in the scratch of this depth or below."""
+    cdef uint32_t kind = code[0] & KIND_MASK
+    if kind < C_ANY_OF:
+        find_leaf(slices, code, depth, found)
+    elif kind == C_NODE:
+        answer_node(slices, code[0] >> KIND_BITS, depth, found)
+    elif kind == C_AND:
+        find_and(slices, code, depth, found)
+    elif kind == C_OR:
+        find_or(slices, code, depth, found)
+    else:
+        find_special(slices, code, depth, found)
+
+
+# Counts.
+
+cdef void add_by_group(
+    const Slices* slices, const Rows* rows, const Expression* expression, int64_t* counts
+) noexcept nogil:
+    cdef int64_t size = <int64_t>slices.plan.totals.entries
+    cdef const uint16_t* list_ = rows.list
+    cdef uint16_t listed[MOST_ROWS]
+    cdef int64_t* line
+    cdef uint32_t entry, i
+    if rows.bits != NULL:
+        list_rows(rows.bits, slices.words, listed)
+        list_ = listed
+    for i in range(rows.count):
+        line = counts + slices.block.lines[list_[i]] * size
+        for entry in range(expression.first, expression.first + expression.count):
+            line[entry] += 1
+
+
+cdef void forget_answers(Slices* slices) noexcept nogil:
+    cdef Rows rows
+    cdef size_t i
+    slices.used = 0
+    slices.states.assign(slices.circuit.starts.size(), UNANSWERED)
+    for i in range(slices.circuit.early.size()):
+        answer_node(slices, slices.circuit.early[i], 0, &rows)
+
+
+cdef void begin_slices(Slices* slices) noexcept nogil:
+    cdef size_t depths = 3 * <size_t>DEEPEST
+    slices.words = words_of(slices.block)
+    slices.lists.resize(depths * MOST_ROWS)
+    slices.bitmaps.resize(depths * (MOST_ROWS // 64))
+    slices.marks.assign(MOST_ROWS // 64, 0)
+    forget_answers(slices)
+
+
+cdef inline void fetch_states(const Slices* slices, uint32_t expression) noexcept nogil:
+    """What an expression asks soon. Words that are no nodes cost a wrong guess, no more."""
+    cdef const uint32_t* code = slices.circuit.code.data() + slices.circuit.roots[expression]
+    cdef uint32_t i
+    for i in range(<uint32_t>FETCHED_WORDS):
+        if code[i] & KIND_MASK == <uint32_t>C_NODE and code[i] >> KIND_BITS < slices.states.size():
+            prefetch_line(slices.states.data() + (code[i] >> KIND_BITS))
+
+
+cdef inline void fetch_answers(const Slices* slices, uint32_t expression) noexcept nogil:
+    cdef const uint32_t* code = slices.circuit.code.data() + slices.circuit.roots[expression]
+    cdef const uint64_t* answer
+    cdef uint32_t state, i
+    for i in range(<uint32_t>FETCHED_WORDS):
+        if code[i] & KIND_MASK == <uint32_t>C_NODE and code[i] >> KIND_BITS < slices.states.size():
+            state = slices.states[code[i] >> KIND_BITS]
+            if state & 3 >= IS_LIST:
+                answer = answer_at(slices, state)
+                prefetch_line(answer)
+                prefetch_line(answer + 8)
+
+
+cdef void count_block(Slices* slices, int64_t* counts) noexcept nogil:
+    cdef const Circuit* circuit = slices.circuit
+    cdef uint32_t expressions = circuit.end_expression - circuit.first_expression
+    cdef uint32_t fetched = expressions - 2 * FAR if expressions > 2 * FAR else 0
     cdef const Expression* expression
-    cdef uint32_t found, entry
-    cdef uint64_t i
-    locate_rows(plan, table, slices)
-    slice_leaves(plan, table, slices)
-    slice_nodes(plan, table, slices)
-    for i in range(plan.expression_count):
-        expression = &plan.expressions[i]
-        found = slice_of(plan, table, slices, expression.node)
-        if found:
-            for entry in range(expression.first, expression.first + expression.count):
-                add_bits(&slices.pool[found], groups, size, entry, counts)
+    cdef uint32_t entry, i
+    cdef Rows rows
+    begin_slices(slices)
+    for i in range(expressions):
+        if i < fetched:
+            fetch_states(slices, i + 2 * FAR)
+            fetch_answers(slices, i + FAR)
+        if slices.used * sizeof(uint64_t) > slices.most_answers:
+            forget_answers(slices)
+        find_rows(slices, circuit.code.data() + circuit.roots[i], 0, &rows)
+        if rows.count == 0:
+            continue
+        expression = &slices.plan.expressions[circuit.first_expression + i]
+        if slices.block.lines.size():
+            add_by_group(slices, &rows, expression, counts)
+            continue
+        for entry in range(expression.first, expression.first + expression.count):
+            counts[entry] += rows.count

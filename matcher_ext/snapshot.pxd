@@ -3,6 +3,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.blocks cimport RowSource
+from matcher_ext.circuit cimport Circuit
 from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
@@ -19,6 +21,10 @@ cdef class ScratchHolder:
 cdef class CounterHolder:
     """The same for counting, which needs more of it."""
     cdef Counter counter
+
+cdef class CircuitHolder:
+    """The index as counting reads it; shared by all threads."""
+    cdef Circuit circuit
 
 cdef class Overlay:
     """What a LiveIndex lays over a snapshot: dead entries, and definitions that were replaced.
@@ -55,11 +61,17 @@ cdef class Snapshot:
     cdef Graph graph                # what _thaw made
     cdef bint is_thawed
     cdef object lock                # of the making
+    cdef CircuitHolder circuit      # made when first asked for
 
     # Before anything that reads nodes, expressions, definitions or predicates of the plan.
     cdef int _thaw(self) except -1
     cdef ScratchHolder _take(self)
     cdef CounterHolder _take_counter(self)
+    cdef CircuitHolder _take_circuit(self, uint32_t expression, size_t most_words)
+    cdef int _count_rows(
+        self, const RowSource* source, ScratchHolder holder, CounterHolder held,
+        int64_t working_bytes, int64_t* counts,
+    ) except -1
     cdef ScratchHolder _match(self, visit, Overlay overlay)
     cdef void _reach(self, ScratchHolder holder) noexcept
     cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1

@@ -13,11 +13,22 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
 from matcher_ext.arrow cimport Batch
-from matcher_ext.batches cimport to_numpy
-from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.batches cimport IdBuffer, to_numpy
+from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.cells cimport read_row, read_rows
 from matcher_ext.checking cimport check_plan
-from matcher_ext.counting cimport Counter, count_rows, exchange_visits, open_counter
+from matcher_ext.blocks cimport RowSource
+from matcher_ext.circuit cimport write_circuit
+from matcher_ext.counting cimport (
+    VISITS_AT_ONCE,
+    Counter,
+    count_singly,
+    count_sliced,
+    exchange_visits,
+    is_worth_slicing,
+    most_circuit_words,
+    open_counter,
+)
 from matcher_ext.graph cimport (
     begin_graph_visit,
     draw_node,
@@ -36,7 +47,6 @@ from matcher_ext.matching cimport (
 from matcher_ext.plan cimport *
 from matcher_ext.route_section cimport Reach, RoutePlan
 from matcher_ext.routes cimport RouteNode, share_of
-from matcher_ext.slices cimport ROWS
 from matcher_ext.thaw cimport lend_graph, thaw_graph
 from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
 
@@ -46,6 +56,10 @@ from matcher_ext.refusals import SnapshotError, UnknownIdError
 
 # Of check_plan: to be raised with every check that is added, so that files are checked again.
 CHECKS = 1
+WORKING_BYTES = 256 << 20
+
+cdef enum:
+    FIRST_ROWS = 16         # matched one by one to see how long that takes
 
 
 cdef class Snapshot:
@@ -250,17 +264,18 @@ cdef class Snapshot:
         """(offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
         cdef ScratchHolder holder = self._take()
         cdef Batch batch
-        cdef vector[int64_t] offsets, ids
+        cdef vector[int64_t] offsets
         cdef vector[Visit] visits
+        cdef IdBuffer ids = IdBuffer()
         cdef size_t count
-        cdef int64_t block, first, rows, row
-        visits.resize(<int>ROWS)
+        cdef int64_t first, rows, row
+        visits.resize(VISITS_AT_ONCE)
         offsets.push_back(0)
         for batch in read_batches(self.catalog, record_batch):
             with nogil:
-                for block in range((batch.rows + ROWS - 1) // ROWS):
-                    first = block * ROWS
-                    rows = min(<int64_t>ROWS, batch.rows - first)
+                first = 0
+                while first < batch.rows:
+                    rows = min(<int64_t>VISITS_AT_ONCE, batch.rows - first)
                     read_rows(
                         &self.catalog.table, &batch.columns, &batch.leaves, first, rows,
                         visits.data(),
@@ -269,22 +284,26 @@ cdef class Snapshot:
                         exchange_visits(&holder.scratch.visit, &visits[row])
                         match_visit(&self.plan, &self.catalog.table, &holder.scratch)
                         exchange_visits(&holder.scratch.visit, &visits[row])
-                        count = ids.size()
-                        ids.resize(count + holder.scratch.matched.size())
-                        copy_ids(&self.plan, &holder.scratch, ids.data() + count)
-                        offsets.push_back(<int64_t>ids.size())
+                        copy_ids(
+                            &self.plan, &holder.scratch, ids.take(holder.scratch.matched.size())
+                        )
+                        offsets.push_back(<int64_t>ids.size)
+                    first += rows
         self.pool.append(holder)
-        return to_numpy(&offsets), to_numpy(&ids)
+        return to_numpy(&offsets), ids.to_numpy()
 
-    def count_batch(self, record_batch, groups=None, *, group_count=None):
+    def count_batch(
+        self, record_batch, groups=None, *, group_count=None, working_bytes=WORKING_BYTES
+    ):
         """Matching rows per id, in the order of `ids`.
 
         `groups` gives each row a code from 0 to group_count - 1 (a negative one leaves the row
-        out); the answer then has one line per code.
+        out); the answer then has one line per code. Beside the answer, and whatever the size of
+        index and batch, no more than about `working_bytes` of memory are used.
         """
         lines, codes = read_groups(groups, group_count)
         counts = numpy.zeros((lines, len(self)), dtype=numpy.int64)
-        self._count(record_batch, codes, counts)
+        self._count(record_batch, codes, counts, working_bytes)
         self.ids    # makes the order
         counts = counts[:, self.id_order]
         return counts[0] if groups is None else counts
@@ -323,33 +342,27 @@ cdef class Snapshot:
             "bytes": self.plan.header.size,
         }
 
-    def _count(self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts):
-        """Block by block, each with the group codes of its rows."""
-        self._thaw()
+    def _count(
+        self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts,
+        int64_t working_bytes,
+    ):
         cdef CounterHolder held = self._take_counter()
-        cdef Counter* counter = &held.counter
         cdef ScratchHolder holder = self._take()
+        cdef RowSource source
         cdef Batch batch
-        cdef int64_t block, first, start = 0
+        cdef int64_t start = 0
         if counts.shape[0] == 0 or counts.shape[1] == 0:
             return
-        counter.groups = NULL
         for batch in read_batches(self.catalog, record_batch):
             if codes is not None and start + batch.rows > codes.shape[0]:
                 raise ValueError("there are fewer group codes than rows")
-            with nogil:
-                for block in range((batch.rows + ROWS - 1) // ROWS):
-                    first = block * ROWS
-                    counter.slices.rows = <uint32_t>min(<int64_t>ROWS, batch.rows - first)
-                    if codes is not None:
-                        counter.groups = &codes[start + first]
-                    read_rows(
-                        &self.catalog.table, &batch.columns, &batch.leaves, first,
-                        counter.slices.rows, counter.slices.visits.data(),
-                    )
-                    count_rows(
-                        &self.plan, &self.catalog.table, &holder.scratch, counter, &counts[0, 0]
-                    )
+            source.columns = &batch.columns
+            source.leaves = &batch.leaves
+            source.rows = batch.rows
+            source.groups = NULL
+            if codes is not None and batch.rows:
+                source.groups = &codes[start]
+            self._count_rows(&source, holder, held, working_bytes, &counts[0, 0])
             start += batch.rows
         self.pool.append(holder)
         self.counters.append(held)
@@ -368,6 +381,52 @@ cdef class Snapshot:
                 lend_graph(&self.graph, &self.plan)
                 self.is_thawed = True
         return 0
+
+    cdef int _count_rows(
+        self, const RowSource* source, ScratchHolder holder, CounterHolder held,
+        int64_t working_bytes, int64_t* counts,
+    ) except -1:
+        """The first few rows one by one, to see how long that takes; then as is faster."""
+        cdef const CatalogTable* table = &self.catalog.table
+        cdef Counter* counter = &held.counter
+        cdef int64_t first = 0
+        cdef uint32_t expression = 0
+        cdef CircuitHolder circuit
+        if counter.single_ns == 0:
+            first = min(source.rows, <int64_t>FIRST_ROWS)
+        if not is_worth_slicing(&self.plan, counter, source.rows):
+            first = source.rows
+        if first < source.rows:
+            self._thaw()
+        with nogil:
+            count_singly(
+                &self.plan, table, source, 0, first, &holder.scratch, counter, counts
+            )
+        while first < source.rows and expression < self.plan.expression_count:
+            circuit = self._take_circuit(expression, most_circuit_words(working_bytes))
+            with nogil:
+                count_sliced(
+                    &self.plan, table, source, first, source.rows, &circuit.circuit, counter,
+                    working_bytes, counts,
+                )
+            expression = circuit.circuit.end_expression
+        return 0
+
+    cdef CircuitHolder _take_circuit(self, uint32_t expression, size_t most_words):
+        """Expressions from this one on; the circuit of all of them is kept."""
+        cdef CircuitHolder held = self.circuit
+        if held is not None and expression == 0 and held.circuit.code.size() <= most_words:
+            return held
+        held = CircuitHolder()
+        with nogil:
+            write_circuit(
+                &self.plan, &self.catalog.table, expression, most_words, &held.circuit
+            )
+        if expression == 0 and (
+            held.circuit.end_expression == self.plan.expression_count
+        ):
+            self.circuit = held
+        return held
 
     def _buffer(self):
         cdef const char* start = <const char*>self.plan.header
@@ -391,7 +450,7 @@ cdef class Snapshot:
         if self.counters:
             return self.counters.pop()
         held = CounterHolder()
-        open_counter(&self.plan, &held.counter)
+        open_counter(&self.plan, &self.catalog.table, &held.counter)
         return held
 
     cdef ScratchHolder _match(self, visit, Overlay overlay):

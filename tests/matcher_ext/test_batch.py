@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -14,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matcher_ext import ATree, Snapshot
+from targeting import Attribute, AttributeType, Catalog, parse
 from tests.matcher_ext.expressions import CATALOG, texts, visits
 from tests.matcher_ext.test_matching import CATALOG as EXCHANGE
 from tests.matcher_ext.test_matching import draw_visit, tree
 
+MANY = 300
 SCHEMA = pa.schema(
     {
         "publisher": pa.string(),
@@ -81,6 +85,108 @@ def test_a_batch_matches_row_by_row_like_dicts(
     assert counts.tolist() == [
         sum(entry in row for row in expected) for entry in range(len(expressions))
     ]
+
+
+@given(
+    st.lists(texts(), min_size=1, max_size=10),
+    st.lists(visits(malformed=False), min_size=1, max_size=6),
+    st.data(),
+)
+@settings(deadline=None)
+def test_blocks_are_counted_like_the_plain_evaluator(
+    expressions: list[str], seen: list[dict[str, Any]], drawn: st.DataObject
+) -> None:
+    # So many rows that they are not matched one by one.
+    rows = seen * (MANY // len(seen) + 1)
+    groups = np.resize(drawn.draw(st.lists(st.integers(-1, 2), min_size=1)), len(rows))
+    trees = [parse(text, CATALOG) for text in expressions]
+    truths = np.array([[tree.evaluate(visit) is True for tree in trees] for visit in seen])
+    truths = np.resize(truths, (len(rows), len(trees)))
+    working_bytes = drawn.draw(st.sampled_from([256 << 20, 1]))
+    snapshot = freeze(expressions)
+    counts = snapshot.count_batch(
+        to_batch(rows), groups, group_count=3, working_bytes=working_bytes
+    )
+    expected = [truths[groups == group].sum(axis=0).tolist() for group in range(3)]
+    assert counts.tolist() == expected
+    counts = snapshot.count_batch(to_batch(rows), working_bytes=working_bytes)
+    assert counts.tolist() == truths.sum(axis=0).tolist()
+
+
+def test_rows_without_a_required_attribute_are_not_counted() -> None:
+    catalog = Catalog(
+        (
+            Attribute(name="age", type=AttributeType.INTEGER),
+            Attribute(name="segments", type=AttributeType.STRING_SET, required=True),
+        )
+    )
+    index = ATree(catalog)
+    index.insert_many([1, 2, 3], ["age >= 18", "segments is empty", "true"])
+    rows = [{"age": 20, "segments": []}, {"age": 20}, {"segments": ["cars"]}] * MANY
+    batch = pa.RecordBatch.from_pylist(
+        rows, schema=pa.schema({"age": pa.int64(), "segments": pa.list_(pa.string())})
+    )
+    assert index.freeze().count_batch(batch).tolist() == [MANY, MANY, 2 * MANY]
+
+
+def test_deep_and_shared_expressions_are_counted_in_blocks() -> None:
+    # Links of a chain of exclusive ors are used twice each; definitions nest deeper than any stack.
+    index = ATree(CATALOG)
+    index.define("d0", "age >= 3")
+    for number in range(1, 300):
+        index.define(f"d{number}", f"(@d{number - 1} and age < {300 - number}) or age = {number}")
+    index.insert(0, "@d299")
+    index.insert(1, " xor ".join(f"(age >= {bound})" for bound in range(40)))
+    index.insert(2, "not @d299")
+    snapshot = index.freeze()
+    rows = [{"age": age % 60} for age in range(2 * MANY)] + [{}]
+    batch = pa.RecordBatch.from_pylist(rows)
+    _, ids = snapshot.match_batch(batch)
+    assert snapshot.count_batch(batch).tolist() == np.bincount(ids, minlength=3).tolist()
+
+
+def make_wide(chosen: random.Random) -> tuple[Snapshot, pa.RecordBatch]:
+    index = ATree(EXCHANGE)
+    index.insert_many(range(2000), [tree(chosen, 2) for _ in range(2000)])
+    rows = [draw_visit(chosen) for _ in range(5000)]
+    return index.freeze(), pa.RecordBatch.from_pylist(rows)
+
+
+def test_little_working_memory_gives_the_same_counts() -> None:
+    snapshot, batch = make_wide(random.Random(2))
+    expected = snapshot.count_batch(batch).tolist()
+    for working_bytes in (20_000, 1_000_000):
+        assert snapshot.count_batch(batch, working_bytes=working_bytes).tolist() == expected
+
+
+MEASURE = """
+import random, sys
+from pathlib import Path
+from tests.matcher_ext.test_batch import make_wide
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+snapshot, batch = make_wide(random.Random(3))
+snapshot.count_batch(batch.slice(0, 300), working_bytes=100_000)   # what every count needs once
+Path("/proc/self/clear_refs").write_text("5")
+before = peak()
+snapshot.count_batch(batch, working_bytes=int(sys.argv[1]))
+print(peak() - before)
+"""
+
+
+def test_counting_keeps_within_its_working_memory() -> None:
+    for working_bytes in (1 << 20, 64 << 20):
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE, str(working_bytes)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert int(done.stdout) < working_bytes + (8 << 20)
 
 
 def test_counts_of_many_blocks_are_those_of_single_rows() -> None:

@@ -1,0 +1,302 @@
+"""From a plan's graph to a circuit (circuit.pxd), in three steps: see write_circuit at the end."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libcpp.algorithm cimport sort, unique
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from matcher_ext.arena cimport (
+    FLOAT,
+    NORMAL_AND,
+    NORMAL_OR,
+    NORMAL_PREDICATE,
+    NORMAL_REFERENCE,
+    NORMAL_TRUE,
+    NOTHING,
+    STRING,
+    STRING_SET,
+    Predicate,
+    text_length,
+    text_offset,
+)
+from matcher_ext.filling cimport find_number, find_text
+from matcher_ext.leaves cimport group_of
+from matcher_ext.plan cimport *
+
+cdef enum:
+    MOST_SIZE = 0xFFFF
+
+cdef cppclass Survey:
+    """What is known of each node of the plan before it is written."""
+    vector[uint8_t] uses            # 2 stands for more
+    vector[uint16_t] sizes          # as a tree, up to MOST_SIZE
+    vector[uint8_t] depths
+    vector[uint32_t] numbers        # of nodes of the circuit, or NOTHING
+    vector[uint32_t] waiting        # numbered, not written yet
+
+
+cdef uint32_t resolve(const Plan* plan, uint32_t number) noexcept nogil:
+    """What a chain of references stands for, or NOTHING: false."""
+    cdef const PlanNode* node
+    while number != NOTHING:
+        node = &plan.nodes[number]
+        if node.kind != NORMAL_REFERENCE:
+            return number
+        number = (
+            plan.definitions[node.first].dual if node.negated
+            else plan.definitions[node.first].root
+        )
+    return number
+
+
+# 1. Survey.
+
+cdef void add_use(Survey* survey, uint32_t number) noexcept nogil:
+    if number != NOTHING and survey.uses[number] < 2:
+        survey.uses[number] += 1
+
+
+cdef void survey_children(const Plan* plan, Survey* survey, uint32_t number) noexcept nogil:
+    cdef const PlanNode* node = &plan.nodes[number]
+    cdef uint32_t size = 1, depth = 0, child, i
+    for i in range(node.count):
+        child = resolve(plan, plan.edges[node.first + i])
+        add_use(survey, child)
+        if child != NOTHING:
+            size = min(<uint32_t>MOST_SIZE, size + survey.sizes[child])
+            depth = max(depth, <uint32_t>survey.depths[child] + 1)
+    survey.sizes[number] = <uint16_t>size
+    # An early node is at hand when anything above it is evaluated.
+    survey.depths[number] = <uint8_t>(0 if depth >= DEEPEST else depth)
+    if depth >= DEEPEST:
+        survey.sizes[number] = MOST_SIZE
+
+
+cdef void survey_nodes(const Plan* plan, Survey* survey) noexcept nogil:
+    cdef uint32_t count = <uint32_t>plan.node_count
+    cdef uint32_t number
+    cdef uint64_t i
+    survey.uses.assign(count, 0)
+    survey.sizes.assign(count, 1)
+    survey.depths.assign(count, 0)
+    survey.numbers.assign(count, NOTHING)
+    for number in range(count):         # children come before their parents
+        if plan.nodes[number].kind == NORMAL_AND or plan.nodes[number].kind == NORMAL_OR:
+            survey_children(plan, survey, number)
+    for i in range(plan.expression_count):
+        add_use(survey, resolve(plan, plan.expressions[i].node))
+
+
+# 2. Leaves.
+
+cdef uint32_t position_of(
+    const Plan* plan, const CatalogTable* table, const Predicate* predicate, uint32_t value
+) noexcept nogil:
+    cdef const AttributeIndex* attribute = &plan.attributes[predicate.attribute]
+    cdef int64_t word = plan.predicates.words[predicate.first + value]
+    if not attribute.key_count:
+        return 1
+    if predicate.type == STRING or predicate.type == STRING_SET:
+        return 2 * find_text(
+            plan, attribute, plan.predicates.bytes + text_offset(word), text_length(word)
+        ) + 1
+    return 2 * find_number(
+        plan, attribute, order_float(word) if predicate.type == FLOAT else word
+    ) + 1
+
+
+cdef void write_positions(
+    const Plan* plan, const CatalogTable* table, const Predicate* predicate, uint32_t kind,
+    vector[uint32_t]* code,
+) noexcept nogil:
+    cdef size_t first
+    cdef uint32_t i
+    code.push_back(kind | predicate.attribute << KIND_BITS)
+    code.push_back(predicate.count)
+    first = code.size()
+    for i in range(predicate.count):
+        code.push_back(position_of(plan, table, predicate, i))
+    sort(code.begin() + first, code.end())
+    code.resize(unique(code.begin() + first, code.end()) - code.begin())
+    code[0][first - 1] = <uint32_t>(code.size() - first)
+
+
+cdef void write_range(
+    uint32_t attribute, bint is_outside, uint32_t first, uint32_t end, vector[uint32_t]* code
+) noexcept nogil:
+    if end < first:
+        end = first
+    if end <= 0xFFFF:
+        code.push_back((C_OUTSIDE if is_outside else C_RANGE) | attribute << KIND_BITS)
+        code.push_back(first | end << 16)
+        return
+    code.push_back((C_WIDE_OUTSIDE if is_outside else C_WIDE) | attribute << KIND_BITS)
+    code.push_back(first)
+    code.push_back(end)
+
+
+cdef void write_bounds(
+    const Plan* plan, const CatalogTable* table, const Predicate* predicate, int group,
+    vector[uint32_t]* code,
+) noexcept nogil:
+    """Groups up to G_OUTSIDE: one or two values of a scalar."""
+    cdef uint32_t all_end = 2 * plan.attributes[predicate.attribute].key_count + 1
+    cdef uint32_t low = position_of(plan, table, predicate, 0)
+    cdef uint32_t first = low, end = low + 1
+    if group == G_UP_TO or group == G_BELOW:
+        first = 0
+        end = low + (group == G_UP_TO)
+    elif group == G_ABOVE or group == G_FROM:
+        first = low + (group == G_ABOVE)
+        end = all_end
+    elif group == G_BETWEEN or group == G_OUTSIDE:
+        end = position_of(plan, table, predicate, 1) + 1
+    write_range(
+        predicate.attribute, group == G_UNEQUAL or group == G_OUTSIDE, first, end, code
+    )
+
+
+cdef void write_leaf(
+    const Plan* plan, const CatalogTable* table, uint32_t leaf, Circuit* circuit
+) noexcept nogil:
+    cdef const Predicate* predicate = &plan.predicates.predicates[leaf]
+    cdef int group = group_of(predicate)
+    cdef uint32_t presence = presence_of(table, predicate.attribute)
+    cdef bint of_set = is_set(table.attributes[predicate.attribute].type)
+    cdef uint32_t ends
+    if group == G_PRESENT:
+        ends = 1 if of_set else 2 * plan.attributes[predicate.attribute].key_count + 1
+        write_range(presence, False, 0, ends, &circuit.code)
+    elif group == GROUPS:
+        circuit.code.push_back(C_MISSING | presence << KIND_BITS)
+    elif group == G_MEMBER or group == G_STRANGER:
+        write_positions(
+            plan, table, predicate,
+            (C_ANY_OF if of_set else C_MEMBER) + (group == G_STRANGER), &circuit.code,
+        )
+    elif group < G_MEMBER and not of_set:
+        write_bounds(plan, table, predicate, group, &circuit.code)
+    else:
+        circuit.is_lazy = True
+        circuit.code.push_back(C_LAZY | leaf << KIND_BITS)
+
+
+# 3. Nodes.
+
+cdef bint is_kept(
+    const Plan* plan, const CatalogTable* table, const Survey* survey, uint32_t number
+) noexcept nogil:
+    """Whether a node's answer is worth a number."""
+    cdef const PlanNode* node = &plan.nodes[number]
+    cdef const Predicate* predicate
+    cdef int group
+    if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
+        return survey.uses[number] > 1 or survey.sizes[number] > HEAVY
+    if node.kind != NORMAL_PREDICATE:
+        return False
+    predicate = &plan.predicates.predicates[node.first]
+    group = group_of(predicate)
+    if group == G_MEMBER or group == G_STRANGER:
+        return predicate.count > SHORT_LIST or is_set(table.attributes[predicate.attribute].type)
+    return group >= G_LAZY
+
+
+cdef void write_use(
+    const Plan* plan, const CatalogTable* table, Survey* survey, uint32_t number,
+    Circuit* circuit,
+) noexcept nogil:
+    """A node where it is used: its number, or itself."""
+    if number == NOTHING or not is_kept(plan, table, survey, number):
+        write_node(plan, table, survey, number, circuit)
+        return
+    if survey.numbers[number] == NOTHING:
+        survey.numbers[number] = <uint32_t>circuit.starts.size()
+        survey.waiting.push_back(number)
+        circuit.starts.push_back(NOTHING)
+        circuit.heavy.push_back(survey.sizes[number] > HEAVY)
+    circuit.code.push_back(C_NODE | survey.numbers[number] << KIND_BITS)
+
+
+cdef void write_children(
+    const Plan* plan, const CatalogTable* table, Survey* survey, const PlanNode* node,
+    Circuit* circuit,
+) noexcept nogil:
+    """Predicates first: their rows need not be found, they are there."""
+    cdef size_t start = circuit.code.size()
+    cdef uint32_t i, child
+    cdef int turn
+    circuit.code.push_back(
+        (C_AND if node.kind == NORMAL_AND else C_OR) | node.count << KIND_BITS
+    )
+    circuit.code.push_back(0)
+    for turn in range(2):
+        for i in range(node.count):
+            child = resolve(plan, plan.edges[node.first + i])
+            if (child != NOTHING and plan.nodes[child].kind == NORMAL_PREDICATE) == (turn == 0):
+                write_use(plan, table, survey, child, circuit)
+    circuit.code[start + 1] = <uint32_t>(circuit.code.size() - start - 2)
+
+
+cdef void write_node(
+    const Plan* plan, const CatalogTable* table, Survey* survey, uint32_t number,
+    Circuit* circuit,
+) noexcept nogil:
+    cdef uint8_t kind = 0
+    if number != NOTHING:
+        kind = plan.nodes[number].kind
+    if number != NOTHING and kind == NORMAL_PREDICATE:
+        write_leaf(plan, table, plan.nodes[number].first, circuit)
+    elif number != NOTHING and (kind == NORMAL_AND or kind == NORMAL_OR) and (
+        plan.nodes[number].count
+    ):
+        write_children(plan, table, survey, &plan.nodes[number], circuit)
+    elif number != NOTHING and kind == NORMAL_TRUE:
+        circuit.code.push_back(C_TRUE)
+    else:
+        circuit.code.push_back(C_OR)
+        circuit.code.push_back(0)
+
+
+cdef void write_waiting(
+    const Plan* plan, const CatalogTable* table, Survey* survey,
+    vector[pair[uint32_t, uint32_t]]* early, Circuit* circuit,
+) noexcept nogil:
+    """What an expression uses for the first time stands behind it, the innermost last."""
+    cdef pair[uint32_t, uint32_t] item
+    cdef size_t i = 0
+    while i < survey.waiting.size():
+        item.first = survey.waiting[i]
+        item.second = survey.numbers[item.first]
+        if survey.sizes[item.first] == MOST_SIZE and survey.depths[item.first] == 0:
+            early.push_back(item)
+        circuit.starts[item.second] = <uint32_t>circuit.code.size()
+        write_node(plan, table, survey, item.first, circuit)
+        i += 1
+    survey.waiting.clear()
+
+
+cdef void write_circuit(
+    const Plan* plan,
+    const CatalogTable* table,
+    uint32_t first_expression,
+    size_t most_words,
+    Circuit* circuit,
+) noexcept nogil:
+    cdef vector[pair[uint32_t, uint32_t]] early
+    cdef Survey survey
+    cdef uint32_t i = first_expression
+    cdef size_t k
+    survey_nodes(plan, &survey)
+    circuit.first_expression = first_expression
+    circuit.is_lazy = False
+    while i < plan.expression_count and (
+        circuit.code.size() < most_words or i == first_expression
+    ):
+        circuit.roots.push_back(<uint32_t>circuit.code.size())
+        write_use(plan, table, &survey, resolve(plan, plan.expressions[i].node), circuit)
+        write_waiting(plan, table, &survey, &early, circuit)
+        i += 1
+    circuit.end_expression = i
+    circuit.code.resize(circuit.code.size() + 64)       # may be read ahead, never run
+    sort(early.begin(), early.end())    # inner ones first
+    for k in range(early.size()):
+        circuit.early.push_back(early[k].second)
