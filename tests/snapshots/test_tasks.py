@@ -17,12 +17,15 @@ from exchange.accounts.models import Organisation, Role
 from exchange.accounts.services import create_api_key, revoke_api_key
 from exchange.celery import app
 from exchange.launcher.processes import Running
+from exchange.market.models import Campaign
 from exchange.market.services import save_campaign
 from exchange.serving.directory import STAGED_PREFIX, SnapshotDirectory, hash_key
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.models import SnapshotBuild
 from tests.conftest import start_worker
 from tests.people import hire
+from tests.serving.asking import Client
+from tests.serving.conftest import start_server, wait_until_alive
 from tests.snapshots.story import Story
 from tests.snapshots.test_services import AMERICAN, build, eligible, make_stale
 
@@ -198,3 +201,41 @@ def test_message_lost_by_the_broker_is_made_good_by_the_sweep(
     SnapshotBuild.objects.create()
     app.send_task("snapshots.sweep")
     wait_until(lambda: SnapshotBuild.objects.filter(status=Status.LIVE).exists(), worker)
+
+
+def test_saved_change_is_answered_by_every_server_process_within_two_seconds(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    operator = Organisation.objects.get()
+    alice = hire("alice", Role.CAMPAIGN_MANAGER, operator)
+    _, key = create_api_key(name="Ad server", organisation=operator, publishers=[story.herald])
+    build()
+    server = start_server(directory, workers=2)
+    try:
+        wait_until_alive(server)
+        # A connection stays with the process that took it.
+        clients = [Client(server.port) for _ in range(8)]
+        for name in ("Autumn", "Winter"):
+            story.summer.name = name
+            save_campaign(campaign=story.summer, by=alice)
+            saved = time.monotonic()
+            while any(
+                name not in client.ask(AMERICAN, key=key).body.decode() for client in clients
+            ):
+                assert time.monotonic() < saved + 2, worker.last_lines(40)
+                time.sleep(0.02)
+    finally:
+        server.running.stop()
+
+
+def test_change_whose_message_was_lost_with_all_of_redis_is_found_by_the_sweep(
+    story: Story, directory: SnapshotDirectory, worker: Running
+) -> None:
+    build()
+    with transaction.atomic():
+        block_reads_of_bookings()
+        Campaign.objects.update(name="Unannounced")
+        with app.connection_for_write() as broker:
+            broker.default_channel.client.flushall()
+    app.send_task("snapshots.write_changes")  # as beat does, every second
+    wait_until(lambda: served_name(directory) == "Unannounced", worker)
