@@ -1,0 +1,66 @@
+"""Notes of requests reach Prometheus as if each had been counted at once."""
+
+from __future__ import annotations
+
+from prometheus_client import REGISTRY, CollectorRegistry, Histogram
+
+from exchange.serving.answers import Part
+from exchange.serving.instruments import (
+    NOT_IN_CATALOGUE,
+    SECONDS,
+    Note,
+    Tally,
+    observe_all,
+)
+
+
+def part(count: int, malformed: tuple[str, ...] = (), *, has_unknown: bool = False) -> Part:
+    return Part(b"", count, 0.0002, malformed, has_unknown)
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+def test_histogram_is_as_if_each_amount_had_been_observed() -> None:
+    amounts = [0.0, 0.00005, 0.00006, 0.001, 0.3, 2.5, 99.0]
+    found = []
+    for is_bulk in (True, False):
+        registry = CollectorRegistry()
+        histogram = Histogram("test_seconds", "Of a test.", buckets=SECONDS, registry=registry)
+        if is_bulk:
+            observe_all(histogram, amounts)
+        else:
+            for amount in amounts:
+                histogram.observe(amount)
+        samples = [each for metric in registry.collect() for each in metric.samples]
+        found.append([(s.name, s.labels, s.value) for s in samples if "created" not in s.name])
+    assert found[0] == found[1]
+    assert len(found[0]) > len(SECONDS)
+
+
+def test_flush_counts_requests_matches_and_bad_attributes() -> None:
+    requests = {"endpoint": "batch", "code": "200"}
+    before = value("treeline_eligibility_requests_total", **requests)
+    matches = value("treeline_matches_total")
+    bad = value("treeline_bad_attributes_total", attribute="user.age")
+    unknown = value("treeline_bad_attributes_total", attribute=NOT_IN_CATALOGUE)
+    tally = Tally()
+    tally.add(Note("batch", 0.01, (part(3, ("user.age",)), part(4, ("user.age", "geo.city")))))
+    tally.add(Note("batch", 0.02, (part(5, has_unknown=True),)))
+    tally.flush()
+    tally.flush()
+    assert value("treeline_eligibility_requests_total", **requests) == before + 2
+    assert value("treeline_matches_total") == matches + 12
+    assert value("treeline_bad_attributes_total", attribute="user.age") == bad + 2
+    assert value("treeline_bad_attributes_total", attribute=NOT_IN_CATALOGUE) == unknown + 1
+
+
+def test_a_full_tally_empties_itself() -> None:
+    tally = Tally(most=10)
+    before = value("treeline_matches_total")
+    for _ in range(25):
+        tally.add(Note("eligibility", 0.01, (part(1),)))
+    assert value("treeline_matches_total") >= before + 20
+    tally.flush()
+    assert value("treeline_matches_total") == before + 25
