@@ -67,6 +67,10 @@ class DeltaLogFolder:
     def has(self, number: int) -> bool:
         return self.path(number).exists()
 
+    def last_number(self) -> int:
+        """Of what lies there, readable or not; 0 if nothing does."""
+        return max((int(path.stem) for path in self.folder.glob("[0-9]*.json")), default=0)
+
     def write(self, delta: Delta) -> None:
         content = msgspec.json.encode(delta)
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from exchange.serving.deltas import DeltaLogFolder, remove_old_logs
 from exchange.serving.directory import Manifest
 from exchange.snapshots.changes import forget_changes
 from exchange.snapshots.deltas import (
+    DamagedLogError,
     find_served_in,
     new_log_id,
     note_written,
@@ -41,7 +42,7 @@ def activate(*, build: SnapshotBuild) -> Manifest:
     """With everything that was saved since it was read: servers never go back in time."""
     check_files(build)
     with only_writer():
-        base = next_number(settle())
+        base = next_number()
         log_id = new_log_id()
         drafted = draft_since(build)
         if drafted is not None and not drafted[0].is_empty:
@@ -57,14 +58,21 @@ def roll_back(*, build: SnapshotBuild) -> Manifest:
     activated: the fault that somebody flees from may be in it."""
     check_files(build)
     with only_writer():
-        base = next_number(settle())
+        base = next_number()
         return switch(build, base=base, log_id=new_log_id(), is_held=True)
 
 
-def next_number(log: DeltaLog | None) -> int:
+def next_number() -> int:
     """Above all that was ever answered with: the same snapshot may be live twice, with different
-    changes beside it."""
-    return 0 if log is None else log.number + 1
+    changes beside it. A log that is damaged ends here, so its last number is enough."""
+    try:
+        log = settle()
+    except DamagedLogError:
+        log = DeltaLog.objects.get()
+    if log is None:
+        return 0
+    folder = DeltaLogFolder(snapshot_directory(), log.log_id)
+    return max(log.number, folder.last_number()) + 1
 
 
 def draft_since(build: SnapshotBuild) -> tuple[Draft, Market] | None:

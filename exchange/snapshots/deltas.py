@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from exchange.serving.deltas import DeltaLogFolder
-from exchange.serving.directory import INDEX_FILE, Manifest, SnapshotDirectory
+from exchange.serving.deltas import Delta, DeltaLogFolder
+from exchange.serving.directory import INDEX_FILE, DirectoryError, Manifest, SnapshotDirectory
 from exchange.snapshots.drafting import MAX_REINSERTED, Draft, Served, draft_delta
 from exchange.snapshots.market import Market, one_moment
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
@@ -33,8 +33,13 @@ Status = SnapshotBuild.Status
 # Any number that nothing else in this database locks.
 WRITER_LOCK = 7_301_002
 MAX_REASONS_KEPT = 5
+MAX_REASON_LENGTH = 200
 # A build that fails at once must not be asked for every second.
 PAUSE_AFTER_FAILURE = timedelta(seconds=60)
+
+
+class DamagedLogError(Exception):
+    """A record cannot be read, so nothing can follow it; a build begins a new log."""
 
 
 def snapshot_directory() -> SnapshotDirectory:
@@ -61,10 +66,14 @@ def only_writer() -> Iterator[None]:
 
 def write_changes() -> int:
     """Brings servers up to now; says how many records it wrote. Nothing to do is nearly free."""
-    with only_writer():
-        log = settle()
-        if log is None or log.is_held or not write_next(log):
-            return 0
+    try:
+        with only_writer():
+            log = settle()
+            if log is None or log.is_held or not write_next(log):
+                return 0
+    except DamagedLogError as damage:
+        ask_for_build(str(damage))
+        raise
     ask_for_build()
     return 1
 
@@ -79,13 +88,20 @@ def settle() -> DeltaLog | None:
     if log is None:
         log = take_over(manifest)
     folder = DeltaLogFolder(snapshot_directory(), log.log_id)
-    for delta in folder.read_after(log.number):
-        log.number, log.position = delta.number, delta.position
-        log.reinserted_count += len(delta.entries)
-        log.deferred_count += delta.deferred
-        log.defined = sorted({*log.defined, *delta.definitions})
-        log.save()
+    try:
+        for delta in folder.read_after(log.number):
+            take_over_record(log, delta)
+    except DirectoryError as error:
+        raise DamagedLogError(f"The log of changes is damaged: {error}") from error
     return log
+
+
+def take_over_record(log: DeltaLog, delta: Delta) -> None:
+    log.number, log.position = delta.number, delta.position
+    log.reinserted_count += len(delta.entries)
+    log.deferred_count += delta.deferred
+    log.defined = sorted({*log.defined, *delta.definitions})
+    log.save()
 
 
 @transaction.atomic
@@ -163,17 +179,17 @@ def needs_build(log: DeltaLog) -> str:
     return ""
 
 
-def ask_for_build() -> SnapshotBuild | None:
+def ask_for_build(why: str = "") -> SnapshotBuild | None:
     """If the log has become too large, or something waits for a build, and none is on its way."""
     log = DeltaLog.objects.first()
-    if log is None or log.is_held or not (why := needs_build(log)):
+    if log is None or log.is_held or not (why := why or needs_build(log)):
         return None
     if SnapshotBuild.objects.filter(status__in=[Status.QUEUED, Status.BUILDING]).exists():
         return None
     just_now = timezone.now() - PAUSE_AFTER_FAILURE
     if SnapshotBuild.objects.filter(status=Status.FAILED, finished_at__gt=just_now).exists():
         return None
-    return request_build(reason=why)
+    return request_build(reason=why[:MAX_REASON_LENGTH])
 
 
 def find_served(log: DeltaLog) -> Served:

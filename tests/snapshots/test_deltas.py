@@ -14,7 +14,7 @@ from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import deltas, drafting, services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
-from exchange.snapshots.deltas import ask_for_build, write_changes
+from exchange.snapshots.deltas import DamagedLogError, ask_for_build, write_changes
 from exchange.snapshots.market import read_market
 from exchange.snapshots.models import Change, DeltaLog, Quarantined, SnapshotBuild
 from tests.snapshots.story import Story, connect, run_campaign
@@ -378,6 +378,24 @@ def test_damaged_record_is_refused_and_the_old_state_goes_on(
     assert server.number == before
     build()
     assert server.item()["campaign"] == "Second"
+
+
+def test_damaged_record_that_nobody_noted_starts_a_build(
+    story: Story, server: Server, directory: SnapshotDirectory
+) -> None:
+    log = DeltaLog.objects.get()
+    path = DeltaLogFolder(directory, log.log_id).path(log.number + 1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"half a rec")
+    Campaign.objects.update(name="Second")
+    with pytest.raises(DamagedLogError):
+        write_changes()
+    waiting = SnapshotBuild.objects.get(status=Status.QUEUED)
+    assert "damaged" in waiting.reason
+    assert server.item()["campaign"] == "Summer"
+    build()
+    assert server.item()["campaign"] == "Second"
+    assert server.number > log.number + 1
 
 
 def test_changes_are_forgotten_once_every_kept_snapshot_has_seen_them(
