@@ -1,4 +1,4 @@
-"""Runs benchmark programs and keeps their Markdown tables: `python -m bench [name ..]`."""
+"""Runs benchmark programs and keeps their Markdown tables: `python -m bench [name ..] [--full]`."""
 
 import argparse
 import os
@@ -19,6 +19,7 @@ NOT_PROGRAMS = {
     "hello",
     "rounds",
     "sender",
+    "sets",
     "workloads",
 }
 
@@ -52,7 +53,11 @@ def main() -> None:
     programs = find_programs()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*programs, []], help=", ".join(programs))
-    for name in parser.parse_args().names or programs:
+    parser.add_argument("--full", action="store_true", help="the large sets as well")
+    options = parser.parse_args()
+    if options.full:
+        os.environ["TREELINE_BENCH_FULL"] = "1"
+    for name in options.names or programs:
         run_program(name)
 
 

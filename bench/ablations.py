@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from bench.matcher import Set, open_set, timed
-from bench.rounds import Contestant, time_in_rounds
+from bench.rounds import Contestant, time_in_rounds, timed
+from bench.sets import Set, open_set
 from matcher_ext import ATree, Snapshot
 from matcher_ext.paper import PaperTree
 from matcher_ext.scan import Scan

@@ -1,19 +1,14 @@
-"""Exchange-shaped entries: bookings over paths of edges, as the snapshot builder composes them.
-
-    publisher.id = 'p17' and @edge.3 and @edge.98 and (campaign's conditions)
+"""Conditions of campaigns and edges, and visits, for sets whose expressions contain one another.
 
 Edges are true of about half of all visits, campaigns of about a third; some campaigns name a rare
-segment, page or city. The same numbers always give the same entries.
+segment, page or city.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-
-from targeting import Catalog
 
 TYPES = {
     "publisher.id": "string",
@@ -36,41 +31,6 @@ SEGMENTS = [f"seg{i}" for i in range(5000)]
 DOMAINS = [f"site{i}.com" for i in range(3000)]
 FIRST_MS = 1_760_000_000_000
 DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class Bookings:
-    """Definitions by name, entries by position, and visits."""
-
-    catalog: Catalog
-    definitions: dict[str, str]
-    entries: list[str]
-    visits: list[dict[str, Any]]
-    training_visits: list[dict[str, Any]]
-
-
-def make_bookings(
-    bookings: int, publishers: int = 200, visits: int = 500, seed: int = 1
-) -> Bookings:
-    chosen = random.Random(seed)
-    edges = max(60, bookings // 18)
-    definitions = {f"edge.{number}": write_edge(chosen) for number in range(edges)}
-    campaigns = [write_campaign(chosen) for _ in range(max(50, bookings // 20))]
-    paths = [
-        (f"p{chosen.randrange(publishers)}", draw_path(chosen, edges))
-        for _ in range(max(50, bookings // 10))
-    ]
-    entries = []
-    for _ in range(bookings):
-        publisher, path = chosen.choice(paths)
-        entries.append(f"publisher.id = '{publisher}' and {path} and {chosen.choice(campaigns)}")
-    seen = [draw_visit(chosen, publishers) for _ in range(2 * visits)]
-    return Bookings(Catalog.of(**TYPES), definitions, entries, seen[:visits], seen[visits:])
-
-
-def draw_path(chosen: random.Random, edges: int) -> str:
-    hops = chosen.choice((2, 3, 3, 3, 4, 5))
-    return " and ".join(f"@edge.{chosen.randrange(edges)}" for _ in range(hops))
 
 
 def names(chosen: random.Random, values: list[str], most: int) -> str:

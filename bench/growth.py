@@ -22,8 +22,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from bench.matcher import show, timed
-from bench.rounds import Contestant, time_in_rounds
+from bench.rounds import Contestant, show, time_in_rounds, timed
 from bench.workloads import ADS, CACHE, SYNTHETIC, Parameters, open_parameters
 from matcher_ext import ATree, Snapshot
 from matcher_ext.scan import Scan

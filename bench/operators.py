@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bench.matcher import microseconds, timed
+from bench.rounds import microseconds, timed
 from matcher_ext import ATree, Snapshot
 from matcher_ext.scan import Scan
 from targeting import Catalog

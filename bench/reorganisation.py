@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from bench.bookings import TYPES, draw_visit, write_campaign, write_edge
-from bench.matcher import Set, open_set, timed
-from bench.rounds import Contestant, time_in_rounds
+from bench.rounds import Contestant, time_in_rounds, timed
+from bench.sets import Set, open_set
 from matcher_ext import ATree, Snapshot
 from targeting import Catalog
 

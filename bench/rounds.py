@@ -1,17 +1,51 @@
 """Times several contestants in rounds, each as often as the others.
 
 Other work on a machine makes a match take twice as long for seconds at a time. Whoever is timed in
-such a moment gets another turn in a later round, and so does everyone else.
+such a moment gets another turn in a later round, and so does everyone else. Times are of the
+processor, not of the wall.
 """
 
+from __future__ import annotations
+
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
-from bench.matcher import SCANNED_SECONDS, microseconds
-
 ROUNDS = 4
+SCANNED_SECONDS = 4.0
 Key = TypeVar("Key", bound=Hashable)
 Contestant = tuple[Callable[[Any], Any], Sequence[Any]]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of processor time of this thread, and the answer."""
+    started = time.thread_time()
+    answer = work()
+    return time.thread_time() - started, answer
+
+
+def microseconds(
+    work: Callable[[Any], Any], arguments: Sequence[Any], limit_seconds: float = 60.0
+) -> list[float]:
+    """The best of three runs for each argument, as far as the time allows."""
+    found = []
+    deadline = time.monotonic() + limit_seconds
+    for argument in arguments:
+        found.append(1e6 * min(timed(partial(work, argument))[0] for _ in range(3)))
+        if time.monotonic() > deadline and len(found) >= 5:
+            break
+    return found
+
+
+def per_call(work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Microseconds of one of several calls."""
+
+    def call_all() -> None:
+        for arguments in calls:
+            work(*arguments)
+
+    return 1e6 * timed(call_all)[0] / len(calls)
 
 
 def time_in_rounds(contestants: Mapping[Key, Contestant]) -> dict[Key, list[float]]:
@@ -22,3 +56,15 @@ def time_in_rounds(contestants: Mapping[Key, Contestant]) -> dict[Key, list[floa
             found = microseconds(work, arguments, SCANNED_SECONDS)
             best[key] = list(map(min, best.get(key, found), found))
     return best
+
+
+def show(rows: Mapping[str, Mapping[str, float]]) -> None:
+    """A Markdown table: one line per figure, one column per workload."""
+    print("| | " + " | ".join(rows) + " |")
+    print("|---|" + "---|" * len(rows))
+    for figure in next(iter(rows.values())):
+        cells = [
+            f"{row[figure]:,.3g}" if row[figure] < 100 else f"{row[figure]:,.0f}"
+            for row in rows.values()
+        ]
+        print(f"| {figure} | " + " | ".join(cells) + " |")

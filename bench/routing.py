@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.exchange_graph import HOPS, Booked, Booking, make_exchange
-from bench.matcher import per_call, show, timed
-from bench.rounds import Contestant, time_in_rounds
+from bench.rounds import Contestant, per_call, show, time_in_rounds, timed
 from matcher_ext import ATree, Snapshot
 
 SIZES = ("r3k", "r1m")

@@ -731,7 +731,10 @@ cdef void forget_answers(Slices* slices) noexcept nogil:
 
 cdef void begin_slices(Slices* slices) noexcept nogil:
     cdef size_t depths = 3 * <size_t>DEEPEST
+    cdef size_t most_chunks = slices.most_answers // (CHUNK_WORDS * sizeof(uint64_t)) + 1
     slices.words = words_of(slices.block)
+    if slices.pool.size() > most_chunks:        # of a call that was allowed more
+        slices.pool.resize(most_chunks)
     slices.lists.resize(depths * MOST_ROWS)
     slices.bitmaps.resize(depths * (MOST_ROWS // 64))
     slices.marks.assign(MOST_ROWS // 64, 0)

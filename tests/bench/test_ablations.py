@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import ablations
-from bench.matcher import Set
+from bench.sets import Set
 from bench.workloads import ADS, open_parameters
 from targeting import Catalog
 
