@@ -18,6 +18,7 @@ import pytest
 from django.db import connection
 
 from exchange.market.models import Campaign
+from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import INDEX_FILE, STAGED_PREFIX, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import activation, building, checking, deltas, services
@@ -130,7 +131,7 @@ def test_build_killed(
     ("place", "name", "instead"),
     [
         (deltas, "draft_delta", die),
-        (deltas.DeltaLogFolder, "write", die),
+        (DeltaLogFolder, "write", die),
         (deltas, "note_written", die),
     ],
     ids=["while reading", "while writing", "after the record is there"],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,10 +26,10 @@ def log(tmp_path: Path, settings: Settings) -> Path:
     return tmp_path
 
 
-def write_day(log: Path, day: str, countries: list[str | None]) -> None:
+def write_day(log: Path, day: str, countries: Sequence[str | None]) -> None:
     folder = log / f"dt={day}"
     folder.mkdir()
-    columns = {"geo.country": countries, "time": [NOON] * len(countries)}
+    columns: dict[str, Any] = {"geo.country": countries, "time": [NOON] * len(countries)}
     pq.write_table(pa.table(columns), folder / "part-0.parquet")
 
 
