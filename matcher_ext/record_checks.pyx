@@ -113,15 +113,25 @@ cdef const char* check_slots(Cursor* cursor) noexcept nogil:
         cursor.atoms = plan.totals.leaves + i
         if plan.slots[i] != cursor.at or not take_record(cursor):
             return b"a slot is malformed"
-    for i in range(<uint32_t>section_count(plan, NAMES)):
-        if plan.definition_slots[2 * i] >= slots:
-            return b"a definition names a slot that is not there"
-        if plan.definition_slots[2 * i + 1] != NOTHING and (
-            plan.definition_slots[2 * i + 1] >= slots
-            or plan.definition_slots[2 * i + 1] <= plan.definition_slots[2 * i]
-        ):
-            return b"a definition's negation comes before it"
     cursor.atoms = plan.totals.leaves + slots
+    return NULL
+
+
+cdef const char* check_definitions(const Plan* plan) noexcept nogil:
+    """Each has a slot of its own, before that of its negation."""
+    cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
+    cdef vector[uint8_t] is_taken
+    cdef uint32_t i, slot
+    is_taken.assign(slots, 0)
+    for i in range(2 * <uint32_t>section_count(plan, NAMES)):
+        slot = plan.definition_slots[i]
+        if i % 2 and slot == NOTHING:
+            continue
+        if slot >= slots or is_taken[slot]:
+            return b"a definition has no slot of its own"
+        if i % 2 and slot < plan.definition_slots[i - 1]:
+            return b"a definition's negation comes before it"
+        is_taken[slot] = 1
     return NULL
 
 
@@ -230,6 +240,8 @@ cdef const char* check_records(const Plan* plan) noexcept nogil:
     cursor.at = 0
     cursor.size = section_count(plan, RECORDS)
     wrong = check_slots(&cursor)
+    if wrong == NULL:
+        wrong = check_definitions(plan)
     if wrong == NULL:
         wrong = check_leaf_streams(&cursor)
     if wrong == NULL:

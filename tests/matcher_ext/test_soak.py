@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.matcher_ext.test_snapshot import MUTATE, VISIT, make_index
+from tests.matcher_ext.test_snapshot import INDEXES, mutate
 from tests.matcher_ext.test_state_machine import IndexMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -22,17 +22,10 @@ SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 pytestmark = pytest.mark.soak
 
 
+@pytest.mark.parametrize("kind", INDEXES)
 @pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "index.atree"
-    make_index().freeze().save(path)
-    done = subprocess.run(
-        [sys.executable, "-c", MUTATE, str(path), repr(VISIT), "10000", str(seed)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, kind: str, seed: int) -> None:
+    mutate(INDEXES[kind](), tmp_path, rounds=5000, seed=seed)
 
 
 def test_long_histories_match_like_the_evaluator() -> None:
@@ -61,7 +54,8 @@ def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
     libraries = " ".join(find_library(name) for name in ("libasan.so", "libstdc++.so.6"))
     environment |= {"LD_PRELOAD": libraries, "ASAN_OPTIONS": "detect_leaks=0"}
-    modules = ("atree", "batch", "live", "matching", "paper", "snapshot", "state_machine")
+    modules = ("atree", "batch", "candidates", "live", "marks", "matching", "paper", "routes")
+    modules += ("snapshot", "state_machine", "thaw")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider"]
         + [f"tests/matcher_ext/test_{module}.py" for module in modules],
