@@ -7,6 +7,7 @@ search over their ready items: the file needs no column for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -42,17 +43,34 @@ class Ranked(msgspec.Struct):
 decoder = msgspec.json.Decoder(Ranked)
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A changed booking, prepared once however many changes follow: its item, and how many of
+    those below come before it."""
+
+    row: BookingRow
+    place: Place
+    gap: int
+    item: tuple[bytes, int]
+
+    @classmethod
+    def of(cls, below: Bookings, row: BookingRow) -> Beside:
+        place = (-row.net_cpm, row.campaign_id, row.booking_id)
+        return cls(row, place, find_gap(below, place), row.fragment())
+
+
 class ChangedBookings:
     """Immutable. Its rows are those of the file, then those beside it in ascending order of id."""
 
-    def __init__(self, below: Bookings, changed: Mapping[int, BookingRow]) -> None:
+    def __init__(self, below: Bookings, changed: Mapping[int, Beside]) -> None:
         self._below = below
         self._size = len(below)
-        rows = [changed[booking_id] for booking_id in sorted(changed)]
+        besides = [changed[booking_id] for booking_id in sorted(changed)]
+        rows = [beside.row for beside in besides]
         self._ids = np.array([row.booking_id for row in rows], np.int64)
         self._campaign_ids = np.array([row.campaign_id for row in rows], np.int64)
-        self._ranks = rank_between(below, rows)
-        self._items = [row.fragment() for row in rows]
+        self._ranks = rank_between(besides)
+        self._items = [beside.item for beside in besides]
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         rows, beside = self._find(booking_ids)
@@ -104,13 +122,12 @@ class ChangedBookings:
         return campaigns
 
 
-def rank_between(below: Bookings, rows: Sequence[BookingRow]) -> NDArray[np.float64]:
-    """For each row a number between the ranks of its neighbours below, in the order of answers."""
-    places = [(-row.net_cpm, row.campaign_id, row.booking_id) for row in rows]
-    order = sorted(range(len(rows)), key=places.__getitem__)
-    gaps = [find_gap(below, places[i]) for i in order]
+def rank_between(besides: Sequence[Beside]) -> NDArray[np.float64]:
+    """For each a number between the ranks of its neighbours below, in the order of answers."""
+    order = sorted(range(len(besides)), key=lambda i: besides[i].place)
+    gaps = [besides[i].gap for i in order]
     counts = np.bincount(gaps) if gaps else np.zeros(0, np.int64)
-    ranks = np.empty(len(rows), np.float64)
+    ranks = np.empty(len(besides), np.float64)
     seen: dict[int, int] = {}
     for i, gap in zip(order, gaps, strict=True):
         seen[gap] = seen.get(gap, 0) + 1

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from exchange.serving.bookings import BookingRow, Bookings, Integers
-from exchange.serving.changed_bookings import BookingsView, ChangedBookings
+from exchange.serving.changed_bookings import Beside, BookingsView, ChangedBookings
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import (
     BOOKINGS_FILE,
@@ -62,7 +62,7 @@ class LiveSnapshot:
     read_at_seconds: float
     heading: bytes
     opened: Opened
-    changed: Mapping[int, BookingRow]
+    changed: Mapping[int, Beside]
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
@@ -100,14 +100,14 @@ class LiveSnapshot:
 
     def apply(self, deltas: list[Delta]) -> LiveSnapshot:
         """All of them as one step, because laying out the changed part anew costs the same."""
-        changed, texts, dead = fold(deltas)
+        rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
             definitions=[pair for delta in deltas for pair in delta.definitions.items()],
             dead=dead,
             entries=texts,
         )
-        kept = {key: row for key, row in self.changed.items() if key not in dead}
-        changed = {**kept, **changed}
+        changed = {key: beside for key, beside in self.changed.items() if key not in dead}
+        changed |= {key: Beside.of(self.opened.below, row) for key, row in rows.items()}
         bookings = ChangedBookings(self.opened.below, changed) if changed else self.opened.below
         last = deltas[-1].number
         return replace(
