@@ -25,6 +25,7 @@ cdef class ATree:
     cdef set redefined                              # names
     cdef object view                                # what to match on, or None
     cdef Py_ssize_t patch_from
+    cdef list answers                               # SlotAnswers, of definitions that code answers
     cdef RouteSpec spec                             # the exchange graph, if `nodes` is set
     cdef dict nodes                                 # party -> node of the graph, or None
     cdef dict reaches                               # name -> (party, hops)

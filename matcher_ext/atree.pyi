@@ -4,6 +4,7 @@ from typing import Any, Protocol
 import numpy
 from numpy.typing import NDArray
 
+from matcher_ext.answers import AnswerFunction
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.snapshot import Snapshot
 
@@ -42,6 +43,9 @@ class ATree:
         attribute: str = ...,
     ) -> None: ...
     def define_reach(self, party: int, hops: int) -> str: ...
+    def answer_slots(
+        self, names: Iterable[str], function: AnswerFunction, asks: Iterable[str] = ()
+    ) -> None: ...
     def match(self, visit: Mapping[str, Any]) -> list[int]: ...
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]: ...
     def match_with_warnings(

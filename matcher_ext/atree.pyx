@@ -40,6 +40,7 @@ from matcher_ext.store cimport (
 )
 from matcher_ext.visit cimport Visit, read_visit
 
+from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.errors import ExpressionError
 from matcher_ext.language import check_text
 from matcher_ext.refusals import (
@@ -78,6 +79,7 @@ cdef class ATree:
         self.added = set()
         self.dead = set()
         self.redefined = set()
+        self.answers = []
         self.nodes = None
         self.reaches = {}
         open_store(&self.store)
@@ -144,6 +146,8 @@ cdef class ATree:
         with self.lock:
             if name in self.reaches:
                 raise ValueError(f"@{name} is answered by the graph and has no other meaning")
+            if any(name in answers.names for answers in self.answers):
+                raise ValueError(f"@{name} is answered by code and has no other meaning")
             text = text_of(expression)
             self._normalise([text])
             if self._has_refused():
@@ -161,6 +165,22 @@ cdef class ATree:
             else:
                 replace_definition(&self.store, definition, root)
                 self.redefined.add(name)
+            self._change()
+
+    def answer_slots(self, names, function, asks=()):
+        """Lets code say if definitions are true: see answers.pxd. A new name becomes a definition.
+
+        A saved snapshot keeps no code: there they are never true, until `Snapshot.answer_slots`.
+        """
+        answers = SlotAnswers(names, function, asks)
+        for name in answers.names:
+            if name in self.reaches or any(name in other.names for other in self.answers):
+                raise ValueError(f"@{name} has an answer already")
+            if not self.has_definition(name):
+                self.define(name, "false")
+        with self.lock:
+            self.answers.append(answers)
+            self.base = None        # what is frozen does not know of it
             self._change()
 
     def set_routes(self, names, links, labels, sources, *, attribute="publisher.id"):
@@ -267,18 +287,17 @@ cdef class ATree:
     def match_ids(self, visit):
         """The same ids as a numpy array, in no promised order."""
         base, overlay, beside = self._view()
-        matched = base.match_ids(visit, overlay)
-        if beside is None or len(beside) == 0:
-            return matched
-        return numpy.concatenate([matched, beside.match_ids(visit)])
+        if beside is None:
+            return base.match_ids(visit)
+        return match_beside(base.match_ids, overlay, beside, visit)[0]
 
     def match_with_warnings(self, visit):
         """See Snapshot.match_with_warnings."""
         base, overlay, beside = self._view()
-        matched, malformed = base.match_with_warnings(visit, overlay)
-        if beside is not None and len(beside):
-            matched = numpy.sort(numpy.concatenate([matched, beside.match_ids(visit)]))
-        return matched, malformed
+        if beside is None:
+            return base.match_with_warnings(visit)
+        matched, malformed = match_beside(base.match_with_warnings, overlay, beside, visit)
+        return numpy.sort(matched), malformed
 
     cdef int _change(self) except -1:
         self.frozen = None
@@ -506,7 +525,10 @@ cdef class ATree:
             build_plan(
                 &self.store, &self.catalog.table, entries, spec, catalog, length, &buffer
             )
-        return freeze_buffer(self.catalog, &buffer)
+        snapshot = freeze_buffer(self.catalog, &buffer)
+        for answers in self.answers:
+            snapshot = bind_answers(snapshot, answers)
+        return snapshot
 
 
 def compile_catalog(catalog):

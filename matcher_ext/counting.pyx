@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 from matcher_ext.blocks cimport MOST_ROWS, open_block, read_block
 from matcher_ext.cells cimport read_rows
 from matcher_ext.matching cimport match_visit
+from matcher_ext.plan cimport CANDIDATES, section_count
 from matcher_ext.slices cimport count_block
 from matcher_ext.visit cimport Value, Visit
 
@@ -23,6 +24,7 @@ cdef extern from * nogil:
 cdef enum:
     FEW = 256           # rows; fewer are matched one by one until both ways are measured
     FEWEST_ROWS = 64    # of a block
+    MANY_CANDIDATES = 1000
 
 
 cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil:
@@ -90,6 +92,8 @@ cdef bint is_worth_slicing(
     """A block's cost grows by less than its rows: part of it is the circuit's length."""
     if plan.routes.reach_count:
         return False        # a walk is one visit's
+    if section_count(plan, CANDIDATES) > MANY_CANDIDATES:
+        return False        # clues find a visit's few; a block would test each leaf on each row
     if counter.sliced_ns == 0 or counter.single_ns == 0:
         return rows >= FEW
     cdef double full = <double>rows / MOST_ROWS

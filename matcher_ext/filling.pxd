@@ -20,6 +20,16 @@ cdef struct Reached:
     uint32_t reach
     uint32_t way                # of the walk, or NOTHING
 
+# Called when the first of its slots is asked for a visit. It says what it knows by
+# answer_definition, of as many slots as it likes, and may ask others by ask_definition: both take
+# the Match that it is given (matching.pxd). What it does not answer is undefined.
+ctypedef void (*AnswerSlots)(void* context, void* match) noexcept nogil
+
+cdef struct Answerer:
+    AnswerSlots answer
+    void* context
+    bint was_asked              # of this visit
+
 cdef cppclass Scratch:
     Visit visit
     vector[uint64_t] bits
@@ -37,6 +47,8 @@ cdef cppclass Scratch:
     vector[uint32_t] matched    # entries
     Walk walk
     vector[Reached] reached     # what was asked of it
+    vector[Answerer] answerers
+    const uint32_t* answered_by # by slot: 1 + its answerer, or 0; NULL: no slot has one
 
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word

@@ -14,6 +14,7 @@ cdef cppclass GraphScratch:
     """Truths by node with the number of the visit: the paper's lazy clearing by signature."""
     vector[uint32_t] truths         # signature * 4 + Truth
     uint32_t signature
+    vector[uint8_t] answers         # by definition: 1 + Truth where code answers, or 0; or empty
     vector[uint8_t] reached         # by reach; the walk is the matcher's to take, not the graph's
 
 cdef void begin_graph_visit(const Plan* plan, GraphScratch* scratch) noexcept nogil

@@ -54,6 +54,7 @@ from matcher_ext.wording import word_predicate
 
 cdef void begin_graph_visit(const Plan* plan, GraphScratch* scratch) noexcept nogil:
     scratch.signature += 1
+    scratch.answers.clear()
     if scratch.truths.size() != plan.node_count or scratch.signature >= 1 << 30:
         scratch.truths.assign(plan.node_count, 0)
         scratch.signature = 1
@@ -100,7 +101,10 @@ cdef Truth evaluate_node(
             reach_of(plan, node.first)
         ] else FALSE
     elif node.kind == NORMAL_REFERENCE:
-        truth = evaluate_node(plan, table, visit, scratch, plan.definitions[node.first].root)
+        if scratch.answers.size() and scratch.answers[node.first]:
+            truth = <Truth>(scratch.answers[node.first] - 1)
+        else:
+            truth = evaluate_node(plan, table, visit, scratch, plan.definitions[node.first].root)
         if node.negated and truth != UNDEFINED:
             truth = FALSE if truth == TRUE else TRUE
     elif node.kind == NORMAL_AND or node.kind == NORMAL_OR:

@@ -13,14 +13,18 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
+from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.atree import ATree
 from matcher_ext.refusals import DuplicateIdError, UnknownIdError
 from matcher_ext.snapshot import Overlay, Snapshot
+
+if TYPE_CHECKING:
+    from matcher_ext.answers import AnswerFunction
 
 REFERENCE = re.compile(r"@([A-Za-z_][\w.]*)")
 
@@ -47,19 +51,15 @@ class State:
 
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
         """The ids whose expressions are true of the visit, in no promised order."""
-        ids = self.snapshot.match_ids(visit, self.overlay)
-        if len(self.beside) == 0:
-            return ids
-        return numpy.concatenate([ids, self.beside.match_ids(visit)])
+        return match_beside(self.snapshot.match_ids, self.overlay, self.beside, visit)[0]
 
     def match_with_warnings(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
         """See Snapshot.match_with_warnings."""
-        ids, malformed = self.snapshot.match_with_warnings(visit, self.overlay)
-        if len(self.beside):
-            ids = numpy.sort(numpy.concatenate([ids, self.beside.match_ids(visit)]))
-        return ids, malformed
+        match = self.snapshot.match_with_warnings
+        ids, malformed = match_beside(match, self.overlay, self.beside, visit)
+        return numpy.sort(ids), malformed
 
 
 class LiveIndex:
@@ -74,6 +74,8 @@ class LiveIndex:
         self._dead: set[int] = set()
         self._replaced: set[str] = set()
         self._names = frozenset(snapshot.definition_names())
+        for answers in snapshot.answers:
+            self._take_answers(snapshot, answers)
         self._state = State(snapshot, self._dynamic.freeze(), None, len(snapshot))
 
     def __len__(self) -> int:
@@ -147,9 +149,25 @@ class LiveIndex:
             return self._state
 
     def swap(self, snapshot: Snapshot) -> None:
-        """Goes on from another snapshot, which holds all the changes so far."""
+        """Goes on from another snapshot, which holds all the changes so far. Code that answers
+        definitions goes on answering, unless the snapshot brings its own."""
         with self._lock:
+            if not snapshot.answers:
+                for answers in self._state.snapshot.answers:
+                    snapshot = bind_answers(snapshot, answers)
             self._begin(snapshot)
+
+    def answer_slots(
+        self, names: Iterable[str], function: AnswerFunction, asks: Iterable[str] = ()
+    ) -> None:
+        """Lets code say if definitions are true, for the snapshot's entries as well: see
+        ATree.answer_slots. The function may ask for `asks`, and for what texts refer to."""
+        answers = SlotAnswers(names, function, asks)
+        with self._lock:
+            snapshot = bind_answers(self._state.snapshot, answers)
+            self._take_answers(snapshot, answers)
+            self._state = replace(self._state, snapshot=snapshot)
+            self._publish()
 
     def match(self, visit: Mapping[str, Any]) -> list[int]:
         """The ids whose expressions are true of the visit, ascending."""
@@ -177,12 +195,20 @@ class LiveIndex:
                 "replaced definitions": len(self._replaced),
             }
 
+    def _take_answers(self, snapshot: Snapshot, answers: SlotAnswers) -> None:
+        """Everything is asked through the small index, so it needs all that may be asked for."""
+        for name in sorted({*answers.names, *answers.asks} & self._names):
+            self._dynamic.copy_definition(snapshot, name)
+        self._dynamic.answer_slots(answers.names, answers.function, answers.asks)
+
     def _holds(self, entry_id: int) -> bool:
         return entry_id in self._dynamic or (
             entry_id in self._state.snapshot and entry_id not in self._dead
         )
 
     def _define(self, name: str, text: str) -> None:
+        if any(name in answers.names for answers in self._state.snapshot.answers):
+            raise ValueError(f"@{name} is answered by code and has no other meaning")
         self._need_definitions(text)
         if name in self._names:
             self._dynamic.copy_definition(self._state.snapshot, name)

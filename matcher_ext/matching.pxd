@@ -16,6 +16,7 @@ own. Lazy leaves and slots are remembered, so each is evaluated at most once per
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.arena cimport Truth
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.filling cimport Scratch
 from matcher_ext.plan cimport Plan
@@ -24,6 +25,18 @@ cdef enum Memo:
     UNASKED
     IS_FALSE
     IS_TRUE
+
+# A visit that is being matched: what an answerer asks and answers through (filling.pxd).
+cdef struct Match:
+    const Plan* plan
+    const CatalogTable* table
+    Scratch* scratch
+
+# Whether a definition is true of the visit; evaluated at most once.
+cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
+cdef void answer_definition(
+    const Match* match, uint32_t definition, Truth truth
+) noexcept nogil
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil
 # Before match_visit: what a slot is to answer for this visit, instead of its program.
@@ -34,6 +47,12 @@ cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nog
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
+# The same in two steps, between which definitions can be asked. False: the visit is not eligible,
+# and there is no second step. A scratch that was begun and not run is of no further use.
+cdef bint begin_match(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil
+cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 # Answers all reaches of scratch.visit: what is reached is left in scratch.reached.
 cdef void walk_visit(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil

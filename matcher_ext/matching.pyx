@@ -3,8 +3,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NOTHING, TRUE, text_length, text_offset
-from matcher_ext.filling cimport Reached, Run, fill_attribute, fill_missing, get_bit, set_bit
+from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
+from matcher_ext.filling cimport Answerer, Reached, Run, fill_attribute, fill_missing, get_bit, set_bit
 from matcher_ext.plan cimport *
 from matcher_ext.route_section cimport Reach, find_source
 from matcher_ext.routes cimport end_walk, find_last_hop, open_walk, walk_from
@@ -31,6 +31,7 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     )
     scratch.turns.assign(totals.turns // 64 + 1, 0)
     open_walk(&plan.routes.routes, &scratch.walk)
+    scratch.answered_by = NULL
 
 
 # Programs.
@@ -47,6 +48,10 @@ cdef bint ask(
         truth = ask_reach(
             plan, table, scratch, atom - plan.totals.leaves - plan.routes.first_reach
         )
+    elif scratch.answered_by != NULL and atom >= plan.totals.leaves and (
+        scratch.answered_by[atom - plan.totals.leaves]
+    ):
+        truth = ask_answerer(plan, table, scratch, atom - plan.totals.leaves)
     elif atom < plan.totals.leaves:
         truth = TRUE == test_predicate(
             plan.tests, lazy_test(plan, atom), table, &scratch.visit
@@ -60,14 +65,40 @@ cdef bint ask(
     return truth
 
 
-cdef struct Asker:
-    const Plan* plan
-    const CatalogTable* table
-    Scratch* scratch
+cdef bint ask_answerer(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t slot
+) noexcept nogil:
+    """What it left open, or is still about to say, is not true."""
+    cdef Answerer* answerer = &scratch.answerers[scratch.answered_by[slot] - 1]
+    cdef Match match = Match(plan, table, scratch)
+    if not answerer.was_asked:
+        answerer.was_asked = True
+        answerer.answer(answerer.context, &match)
+    return scratch.memos[plan.totals.leaves - plan.totals.filled + slot] == IS_TRUE
 
 
-cdef bint ask_edge(void* asker, uint32_t atom) noexcept nogil:
-    cdef Asker* asking = <Asker*>asker
+cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil:
+    cdef uint32_t slot = match.plan.definition_slots[2 * definition]
+    if slot == NOTHING:
+        return False
+    return ask(match.plan, match.table, match.scratch, match.plan.totals.leaves + slot)
+
+
+cdef void answer_definition(
+    const Match* match, uint32_t definition, Truth truth
+) noexcept nogil:
+    cdef uint32_t slot
+    cdef int negated
+    for negated in range(2):
+        slot = match.plan.definition_slots[2 * definition + negated]
+        if slot != NOTHING:
+            preset_slot(
+                match.plan, match.scratch, slot, truth == (FALSE if negated else TRUE)
+            )
+
+
+cdef bint ask_edge(void* match, uint32_t atom) noexcept nogil:
+    cdef Match* asking = <Match*>match
     return ask(asking.plan, asking.table, asking.scratch, atom)
 
 
@@ -85,12 +116,9 @@ cdef bint ask_reach(
 ) noexcept nogil:
     """The first one asked for a visit sets out on the walk; the others find it done."""
     cdef const Reach* reach = &plan.routes.reaches[number]
-    cdef Asker asker
+    cdef Match asker = Match(plan, table, scratch)
     cdef Reached found
     cdef uint32_t source
-    asker.plan = plan
-    asker.table = table
-    asker.scratch = scratch
     if scratch.walk.ways.empty():
         source = find_publisher(plan, scratch)
         if source == NOTHING:
@@ -399,6 +427,8 @@ cdef void begin_visit(
     cdef size_t i
     scratch.points.clear()
     scratch.partition = NOTHING
+    for i in range(scratch.answerers.size()):
+        scratch.answerers[i].was_asked = False
     for i in range(scratch.visit.carried.size()):
         fill_attribute(plan, table, scratch, scratch.visit.carried[i])
     fill_missing(plan, scratch)
@@ -412,13 +442,24 @@ cdef void forget_walk(Scratch* scratch) noexcept nogil:
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
-    cdef size_t i
+    if begin_match(plan, table, scratch):
+        run_match(plan, table, scratch)
+
+
+cdef bint begin_match(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
     scratch.matched.clear()
     forget_walk(scratch)
     if not is_eligible(table, &scratch.visit):
         forget_asked(scratch)
-        return
+        return False
     begin_visit(plan, table, scratch)
+    return True
+
+
+cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
+    cdef size_t i
     for i in range(section_count(plan, ALWAYS)):
         run_record(plan, table, scratch, plan.records + plan.always[i])
     run_pairs(plan, table, scratch)

@@ -62,6 +62,9 @@ cdef class Snapshot:
     cdef bint is_thawed
     cdef object lock                # of the making
     cdef CircuitHolder circuit      # made when first asked for
+    cdef readonly tuple answers     # SlotAnswers: definitions that code answers (answers.pxd)
+    cdef vector[uint32_t] answered_by   # by slot: 1 + place in `answers`, or 0
+    cdef dict definition_numbers    # by name, where there are answers
 
     # Before anything that reads nodes, expressions, definitions or predicates of the plan.
     cdef int _thaw(self) except -1
@@ -72,11 +75,13 @@ cdef class Snapshot:
         self, const RowSource* source, ScratchHolder holder, CounterHolder held,
         int64_t working_bytes, int64_t* counts,
     ) except -1
-    cdef ScratchHolder _match(self, visit, Overlay overlay)
+    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*)
+    cdef object _lend(self, ScratchHolder holder, answers)
     cdef void _reach(self, ScratchHolder holder) noexcept
-    cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1
+    cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
     cdef object _copy_matched(self, ScratchHolder holder)
     cdef Paths _copy_paths(self, ScratchHolder holder)
 
+cdef Snapshot make_snapshot()
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

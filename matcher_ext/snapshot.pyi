@@ -5,6 +5,7 @@ from typing import Any
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from matcher_ext.answers import AnswerFunction, SlotAnswers, VisitAnswers
 from matcher_ext.catalog import CompiledCatalog
 
 class Overlay:
@@ -33,11 +34,21 @@ class Snapshot:
     def catalog_rows(self) -> tuple[tuple[Any, ...], ...]: ...
     def __contains__(self, entry_id: int) -> bool: ...
     def match(self, visit: Mapping[str, Any], overlay: Overlay | None = None) -> list[int]: ...
+    answers: tuple[SlotAnswers, ...]
+    def answer_slots(
+        self, names: Iterable[str], function: AnswerFunction, asks: Iterable[str] = ()
+    ) -> Snapshot: ...
     def match_ids(
-        self, visit: Mapping[str, Any], overlay: Overlay | None = None
+        self,
+        visit: Mapping[str, Any],
+        overlay: Overlay | None = None,
+        answers: VisitAnswers | None = None,
     ) -> NDArray[numpy.int64]: ...
     def match_with_warnings(
-        self, visit: Mapping[str, Any], overlay: Overlay | None = None
+        self,
+        visit: Mapping[str, Any],
+        overlay: Overlay | None = None,
+        answers: VisitAnswers | None = None,
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]: ...
     def match_with_paths(
         self, visit: Mapping[str, Any], overlay: Overlay | None = None

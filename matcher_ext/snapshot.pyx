@@ -37,11 +37,13 @@ from matcher_ext.graph cimport (
     find_reasons,
 )
 from matcher_ext.matching cimport (
+    begin_match,
     copy_ids,
     drop_dead,
     match_visit,
     open_scratch,
     preset_slot,
+    run_match,
     walk_visit,
 )
 from matcher_ext.plan cimport *
@@ -152,16 +154,21 @@ cdef class Snapshot:
         self.pool.append(holder)
         return matched
 
-    def match_ids(self, visit, Overlay overlay=None):
+    def answer_slots(self, names, function, asks=()):
+        """The same index, where `function` says if these definitions are true: see answers.pxd."""
+        from matcher_ext.answers import SlotAnswers, bind_answers
+        return bind_answers(self, SlotAnswers(names, function, asks))
+
+    def match_ids(self, visit, Overlay overlay=None, answers=None):
         """The same ids as a numpy array, in no promised order."""
-        cdef ScratchHolder holder = self._match(visit, overlay)
+        cdef ScratchHolder holder = self._match(visit, overlay, answers)
         matched = self._copy_matched(holder)
         self.pool.append(holder)
         return matched
 
-    def match_with_warnings(self, visit, Overlay overlay=None):
+    def match_with_warnings(self, visit, Overlay overlay=None, answers=None):
         """(ids as an ascending numpy array, names of attributes with a value of a wrong type)."""
-        cdef ScratchHolder holder = self._match(visit, overlay)
+        cdef ScratchHolder holder = self._match(visit, overlay, answers)
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
         matched.sort()
@@ -224,6 +231,8 @@ cdef class Snapshot:
             missing = self._missing(holder)
         self._reach(holder)
         begin_graph_visit(&self.plan, &holder.graph)
+        if self.answers:
+            self._tell_graph(holder)
         for entry_id in ids:
             found = {}
             find_reasons(
@@ -247,6 +256,14 @@ cdef class Snapshot:
                 holder.scratch.reached[i].way != NOTHING
             )
 
+    def _tell_graph(self, ScratchHolder holder):
+        """Tells the graph what code answers."""
+        answers = self._lend(holder, None)
+        if begin_match(&self.plan, &self.catalog.table, &holder.scratch):
+            answers.tell_graph(holder, self)
+            run_match(&self.plan, &self.catalog.table, &holder.scratch)
+        answers.settle(holder)
+
     def _missing(self, ScratchHolder holder):
         cdef uint32_t attribute
         return [
@@ -269,6 +286,7 @@ cdef class Snapshot:
         cdef IdBuffer ids = IdBuffer()
         cdef size_t count
         cdef int64_t first, rows, row
+        answers = self._lend_rows(holder) if self.answers else None
         visits.resize(VISITS_AT_ONCE)
         offsets.push_back(0)
         for batch in read_batches(self.catalog, record_batch):
@@ -289,6 +307,8 @@ cdef class Snapshot:
                         )
                         offsets.push_back(<int64_t>ids.size)
                     first += rows
+        if answers is not None:
+            answers.settle(holder)
         self.pool.append(holder)
         return to_numpy(&offsets), ids.to_numpy()
 
@@ -353,6 +373,7 @@ cdef class Snapshot:
         cdef int64_t start = 0
         if counts.shape[0] == 0 or counts.shape[1] == 0:
             return
+        answers = self._lend_rows(holder) if self.answers else None
         for batch in read_batches(self.catalog, record_batch):
             if codes is not None and start + batch.rows > codes.shape[0]:
                 raise ValueError("there are fewer group codes than rows")
@@ -364,6 +385,8 @@ cdef class Snapshot:
                 source.groups = &codes[start]
             self._count_rows(&source, holder, held, working_bytes, &counts[0, 0])
             start += batch.rows
+        if answers is not None:
+            answers.settle(holder)
         self.pool.append(holder)
         self.counters.append(held)
 
@@ -394,7 +417,7 @@ cdef class Snapshot:
         cdef CircuitHolder circuit
         if counter.single_ns == 0:
             first = min(source.rows, <int64_t>FIRST_ROWS)
-        if not is_worth_slicing(&self.plan, counter, source.rows):
+        if self.answers or not is_worth_slicing(&self.plan, counter, source.rows):
             first = source.rows
         if first < source.rows:
             self._thaw()
@@ -453,18 +476,39 @@ cdef class Snapshot:
         open_counter(&self.plan, &self.catalog.table, &held.counter)
         return held
 
-    cdef ScratchHolder _match(self, visit, Overlay overlay):
+    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=None):
         cdef ScratchHolder holder = self._take()
+        cdef bint is_begun
         read_visit(self.catalog, visit, &holder.scratch.visit)
-        if overlay is not None:
-            self._preset(holder, overlay)
+        if self.answers:
+            answers = self._lend(holder, answers)
         with nogil:
-            match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+            is_begun = begin_match(&self.plan, &self.catalog.table, &holder.scratch)
+        if is_begun and overlay is not None:
+            self._preset(holder, overlay, answers)
+        with nogil:
+            if is_begun:
+                run_match(&self.plan, &self.catalog.table, &holder.scratch)
             if overlay is not None and overlay.dead_count:
                 drop_dead(&holder.scratch, &overlay.dead)
+        if self.answers:
+            answers.settle(holder)
         return holder
 
-    cdef int _preset(self, ScratchHolder holder, Overlay overlay) except -1:
+    cdef object _lend(self, ScratchHolder holder, answers):
+        """Lets a match call the functions that answer definitions."""
+        if answers is None:
+            from matcher_ext.answers import VisitAnswers
+            answers = VisitAnswers()
+        answers.lend(holder, self)
+        return answers
+
+    def _lend_rows(self, ScratchHolder holder):
+        """The same for the rows of a batch, each of which is answered anew."""
+        from matcher_ext.answers import VisitAnswers
+        return self._lend(holder, VisitAnswers(keeps=False))
+
+    cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1:
         """Replaced definitions answer from their new meaning, evaluated once per visit."""
         cdef uint32_t slot
         cdef size_t i
@@ -473,6 +517,8 @@ cdef class Snapshot:
         if overlay.replaced.empty():
             return 0
         begin_graph_visit(&overlay.definitions.plan, &holder.graph)
+        if overlay.definitions.answers and answers is not None:
+            answers.tell_graph(holder, overlay.definitions)
         for i in range(overlay.replaced.size()):
             truth = evaluate_node(
                 &overlay.definitions.plan, &self.catalog.table, &holder.scratch.visit,
@@ -615,6 +661,7 @@ cdef class Overlay:
 
 cdef Snapshot make_snapshot():
     cdef Snapshot snapshot = Snapshot.__new__(Snapshot)
+    snapshot.answers = ()
     snapshot.pool = []
     snapshot.counters = []
     snapshot.lock = threading.Lock()

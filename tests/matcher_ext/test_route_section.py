@@ -53,9 +53,9 @@ Goal = tuple[int, int]  # party, hops
 
 
 def build_index(
-    links: list[Link], names: dict[int, str], edges: dict[int, Expression], **options: int
+    links: list[Link], names: dict[int, str], edges: dict[int, Expression], patch_from: int = 5000
 ) -> ATree:
-    index = ATree(CATALOG, **options)
+    index = ATree(CATALOG, patch_from=patch_from)
     for edge_id, expression in edges.items():
         index.define(f"edge.{edge_id}", expression)
     index.set_routes(
