@@ -64,9 +64,6 @@ class DeltaLogFolder:
     def path(self, number: int) -> Path:
         return self.folder / f"{number:012}.json"
 
-    def has(self, number: int) -> bool:
-        return self.path(number).exists()
-
     def last_number(self) -> int:
         """Of what lies there, readable or not; 0 if nothing does."""
         return max((int(path.stem) for path in self.folder.glob("[0-9]*.json")), default=0)

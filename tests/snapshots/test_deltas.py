@@ -12,7 +12,7 @@ from exchange.market.models import Attribute, Audience, Booking, Campaign, Edge,
 from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
-from exchange.snapshots import deltas, drafting, services
+from exchange.snapshots import deltas, services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
 from exchange.snapshots.deltas import DamagedLogError, ask_for_build, write_changes
 from exchange.snapshots.market import read_market
@@ -405,7 +405,3 @@ def test_changes_are_forgotten_once_every_kept_snapshot_has_seen_them(
         Campaign.objects.update(name=f"Summer {number}")
         build()
     assert 0 < Change.objects.count() <= KEPT_SNAPSHOTS
-
-
-def test_limit_is_what_the_architecture_says() -> None:
-    assert drafting.MAX_REINSERTED == 20_000
