@@ -8,7 +8,9 @@ rows of one group are neighbours. For each attribute of the circuit:
     places   of r0: 1, of r1: 3 ..                      where a row stands, or MISSING_PLACE
 
 The rows whose value lies in an interval of positions are rows[cuts[first] : cuts[end]]: one piece,
-known by two loads. A set's rows stand once for each of its elements, without places.
+known by two loads. A set's rows stand once for each of its elements, without places. Which rows
+carry an attribute is a bitmap as well (`carriers`), and which attributes a row may carry a word
+(`carried`): the marks of 4,096 rows fit the nearest cache, the places of all attributes do not.
 """
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector

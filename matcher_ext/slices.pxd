@@ -31,7 +31,7 @@ cdef enum:
     CHUNK_WORDS = 1 << 17       # of the pool
     MOST_LISTED = 96            # rows of a kept list
     FEW_TESTS = 16              # rows; a node that was tested so often is answered
-    FEW_OTHERS = 24             # rows; of which all but so few carry .. is made by the bitmap
+    FEW_OTHERS = 24             # rows; all carriers of an attribute but so few are one bitmap
 
 cdef struct Rows:               # a list or a bitmap; count 0: neither
     const uint16_t* list

@@ -14,10 +14,10 @@ from libcpp.vector cimport vector
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
 from matcher_ext.arrow cimport Batch
 from matcher_ext.batches cimport IdBuffer, to_numpy
+from matcher_ext.blocks cimport RowSource
 from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.cells cimport read_row, read_rows
 from matcher_ext.checking cimport check_plan
-from matcher_ext.blocks cimport RowSource
 from matcher_ext.circuit cimport write_circuit
 from matcher_ext.counting cimport (
     VISITS_AT_ONCE,
