@@ -77,7 +77,7 @@ def _load_market(market: Market, report: Report) -> None:
     graph = build_graph(market.seed)
     party_ids = _load_graph(graph)
     campaigns = generated.stream_campaigns(graph, market.seed, market.reference, market.campaigns)
-    with _bulk_indexes(market.campaigns), connection.cursor() as cursor:
+    with build_indexes_last(market.campaigns), connection.cursor() as cursor:
         # Deferred foreign keys would queue an event per row until the end.
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         batches = _Batches(market, party_ids)
@@ -94,7 +94,7 @@ def _load_market(market: Market, report: Report) -> None:
 
 
 @contextmanager
-def _bulk_indexes(campaigns: int) -> Iterator[None]:
+def build_indexes_last(campaigns: int) -> Iterator[None]:
     """A large load builds the GIN indexes at its end, all at once: row by row they would take
     longer than everything else."""
     indexes = [
