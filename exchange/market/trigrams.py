@@ -28,10 +28,14 @@ def pieces_of(text: str) -> list[str]:
     return sorted({folded[i : i + PIECE] for i in range(len(folded) - PIECE + 1)})
 
 
+def has_pieces(text: str) -> Q:
+    """For the index. Needs `grams`, the annotation of the field's trigrams; without the index it
+    would be slow, so the function's cost is set high."""
+    return Q(grams__contains=pieces_of(text))
+
+
 def contains(field: str, text: str) -> Q:
-    """Short texts are looked for where words begin, longer ones anywhere. Needs `grams`, the
-    annotation of the field's trigrams; the comparison itself has the last word."""
-    has_pieces = Q(grams__contains=pieces_of(text))
+    """The comparison itself: short texts are looked for where words begin, longer ones anywhere."""
     if len(text) < PIECE:
-        return has_pieces
-    return has_pieces & Q(**{f"{field}__icontains": text})
+        return Q(**{f"{field}__istartswith": text}) | Q(**{f"{field}__icontains": f" {text}"})
+    return Q(**{f"{field}__icontains": text})

@@ -19,7 +19,7 @@ from django.http import Http404, QueryDict
 
 PAGE_SIZE = 50
 # Counting a million rows to print a number that nobody reads would cost more than the page.
-COUNT_LIMIT = 10_000
+COUNT_LIMIT = 1_000
 
 Row = TypeVar("Row", bound=Model)
 Key = tuple[str | int, ...]

@@ -17,7 +17,7 @@ from django.db import migrations, models
 # The three-letter pieces of a text and the first letters of its words; see market/trigrams.py.
 CREATE_TRIGRAMS = '''
 CREATE FUNCTION market_trigrams(value text) RETURNS text[]
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS $$
 DECLARE
     padded text := ' ' || lower(value);
     pieces text[] := '{}';
@@ -666,6 +666,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='booking',
             index=models.Index(fields=['publisher', 'advertiser'], name='booking_by_pair'),
+        ),
+        migrations.AddIndex(
+            model_name='booking',
+            index=models.Index(condition=models.Q(('is_active', False)), fields=['-id'], name='booking_off'),
         ),
         migrations.AddIndex(
             model_name='booking',

@@ -97,6 +97,7 @@ class Booking(Revised):
             models.Index(fields=["publisher", "-id"], name="booking_by_publisher"),
             models.Index(fields=["advertiser", "-id"], name="booking_by_advertiser"),
             models.Index(fields=["publisher", "advertiser"], name="booking_by_pair"),
+            models.Index(fields=["-id"], name="booking_off", condition=Q(is_active=False)),
             GinIndex(fields=["pinned_edges"], name="booking_pins", condition=Q(policy="pinned")),
         ]
 
