@@ -120,7 +120,7 @@ class Bookings:
         if np.any(self._ranks[row_of_rank] != np.arange(len(self._ranks))):
             raise DirectoryError(f"{path} ranks its bookings wrongly")
         _, offsets, content = self._batch.column("fragment").buffers()
-        # Memory views, because one element of a numpy array costs five times as much.
+        # Memory views: single elements are read, and a view gives plain Python integers.
         self._row_of_rank = row_of_rank.data
         self._offsets = memoryview(offsets or bytes(8)).cast("B").cast("q")
         self._content = memoryview(content or b"")

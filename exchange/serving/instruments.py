@@ -2,8 +2,8 @@
 
 With PROMETHEUS_MULTIPROC_DIR set (before the first import, to a folder that is emptied before the
 servers start) the numbers of all worker processes add up; without it each process has its own.
-A request only leaves a note; `Tally.flush` brings the notes to Prometheus, several times a second:
-four instruments cost a request 35 us of its 85, a note costs one.
+A request only leaves a note; `Tally.flush` brings the notes to Prometheus, twice a second: in
+process a request took 86 us with the four instruments in it and 68 us with a note instead.
 """
 
 from __future__ import annotations
