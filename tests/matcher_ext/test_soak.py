@@ -16,6 +16,10 @@ from tests.matcher_ext.test_snapshot import INDEXES, mutate
 from tests.matcher_ext.test_state_machine import IndexMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+SANITIZED = (
+    *("atree", "batch", "candidates", "live", "marks", "matching", "paper", "routes"),
+    *("snapshot", "state_machine", "thaw"),
+)
 PARTS = ("matcher_ext", "targeting", "tests/__init__.py", "tests/matcher_ext", "setup.py")
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 
@@ -54,11 +58,9 @@ def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
     libraries = " ".join(find_library(name) for name in ("libasan.so", "libstdc++.so.6"))
     environment |= {"LD_PRELOAD": libraries, "ASAN_OPTIONS": "detect_leaks=0"}
-    modules = ("atree", "batch", "candidates", "live", "marks", "matching", "paper", "routes")
-    modules += ("snapshot", "state_machine", "thaw")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider"]
-        + [f"tests/matcher_ext/test_{module}.py" for module in modules],
+        + [f"tests/matcher_ext/test_{module}.py" for module in SANITIZED],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
