@@ -151,11 +151,19 @@ class Drafter:
         ids = self._changes.ids
         if booking_ids := ids.get(ChangeKind.BOOKING):
             yield Cause("Bookings changed.", Booking.objects.filter(pk__in=booking_ids))
-        for campaign_id in sorted(ids.get(ChangeKind.CAMPAIGN, ())):
-            bookings = Booking.objects.filter(campaign_id=campaign_id)
-            yield Cause(f"Campaign {campaign_id} changed.", bookings)
+        yield from self._causes_of_campaigns(sorted(ids.get(ChangeKind.CAMPAIGN, ())))
         if self._graph_change:
             yield from self._causes_of_paths(self._graph_change)
+
+    def _causes_of_campaigns(self, campaign_ids: list[int]) -> Iterable[Cause]:
+        """One by one only where they are too many together: each costs some queries."""
+        together = Booking.objects.filter(campaign_id__in=campaign_ids)
+        if len(campaign_ids) > 1 and count_served(together) <= self._limit:
+            yield Cause(f"{len(campaign_ids):,} campaigns changed.", together)
+            return
+        for campaign_id in campaign_ids:
+            bookings = Booking.objects.filter(campaign_id=campaign_id)
+            yield Cause(f"Campaign {campaign_id} changed.", bookings)
 
     def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
         cheapest = Booking.objects.filter(is_served()).exclude(policy=Booking.Policy.PINNED)
