@@ -175,6 +175,12 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         )
         return self.filter(condition if ids is None else Q(pk__in=ids))
 
+    def labelled(self, label: str) -> Self:
+        """By id where few have it: a label that nobody has is not one of average frequency."""
+        has_label = Q(labels__contains=[label])
+        ids = few_ids(rows_of("Campaign").filter(has_label))
+        return self.filter(has_label if ids is None else Q(pk__in=ids))
+
     def named(self, text: str) -> Self:
         """Through the index of trigrams."""
         grams = self.alias(grams=Trigrams("name"))

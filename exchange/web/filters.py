@@ -103,7 +103,7 @@ class CampaignFilter(ListFilter):
         if advertiser := chosen.get("advertiser"):
             campaigns = campaigns.filter(advertiser=advertiser)
         if label := chosen.get("label"):
-            campaigns = campaigns.filter(labels__contains=[label])
+            campaigns = campaigns.labelled(label)
         return campaigns
 
 

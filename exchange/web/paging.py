@@ -81,7 +81,7 @@ def read_page(queryset: QuerySet[Row], order: Order, query: QueryDict) -> Page[R
     has_next = True if backwards else has_more
     return Page(
         rows=shown,
-        total=queryset.order_by()[: COUNT_LIMIT + 1].count(),
+        total=queryset.order_by().values("pk")[: COUNT_LIMIT + 1].count(),
         before=write_cursor(order.key_of(shown[0])) if shown and has_previous else "",
         after=write_cursor(order.key_of(shown[-1])) if shown and has_next else "",
     )
