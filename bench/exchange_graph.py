@@ -96,16 +96,19 @@ class Booked:
     bookings: list[Booking]
     visits: list[dict[str, Any]]
 
-    def cheapest(self) -> dict[tuple[int, int], Path]:
-        """By publisher and advertiser, whatever the expressions say."""
+    def cheapest(self, bookings: Iterable[Booking]) -> dict[tuple[int, int], Path]:
+        """By publisher and advertiser of these bookings, whatever the expressions say."""
         links = self.exchange.links
         graph = RouteGraph({party: f"{party:06}" for party in self.exchange.parties}, links)
         truths = dict.fromkeys(self.exchange.edges, True)
-        return {
-            (publisher, advertiser): path
-            for publisher in range(self.exchange.size.publishers)
-            for advertiser, (path, _) in graph.find_paths(publisher, truths, HOPS)[0].items()
-        }
+        wanted: dict[int, set[int]] = defaultdict(set)
+        for booking in bookings:
+            wanted[booking.publisher].add(booking.advertiser)
+        found: dict[tuple[int, int], Path] = {}
+        for publisher, advertisers in wanted.items():
+            paths, _ = graph.find_paths(publisher, truths, HOPS, advertisers)
+            found |= {(publisher, advertiser): paths[advertiser][0] for advertiser in paths}
+        return found
 
 
 def make_exchange(name: str, visits: int = 400) -> Booked:

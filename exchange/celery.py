@@ -17,6 +17,10 @@ app.conf.beat_schedule = {
         "task": "reports.run_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="0"),
     },
+    "nightly check of all bookings": {
+        "task": "findings.check_all",
+        "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="45"),
+    },
     "nightly build of a snapshot": {
         "task": "snapshots.build_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_BUILD_HOUR_UTC), minute="0"),

@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "exchange.market",
     "exchange.snapshots",
     "exchange.reports",
+    "exchange.findings",
     "exchange.web",
 ]
 

@@ -28,6 +28,7 @@ cdef class ATree:
     cdef list answers                               # SlotAnswers, of definitions that code answers
     cdef RouteSpec spec                             # the exchange graph, if `nodes` is set
     cdef dict nodes                                 # party -> node of the graph, or None
+    cdef readonly set borrowed                      # names of reaches that another index answers
     cdef dict reaches                               # name -> (party, hops)
     cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
 

@@ -18,6 +18,7 @@ class _HasCompiled(Protocol):
 
 class ATree:
     catalog: CompiledCatalog
+    borrowed: set[str]
     def __init__(
         self,
         catalog: _HasCompiled | CompiledCatalog,

@@ -21,7 +21,7 @@ from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.normal cimport normalise_texts
 from matcher_ext.rates cimport count_truths, group_predicates
 from matcher_ext.draft cimport Entry
-from matcher_ext.graph cimport copy_node, find_plan_definition, names_below
+from matcher_ext.graph cimport copy_node, find_plan_definition, is_reach, names_below
 from matcher_ext.layout cimport build_plan
 from matcher_ext.route_section cimport RouteSpec, add_reach, set_labels
 from matcher_ext.routes cimport MOST_HOPS, make_tables
@@ -82,6 +82,7 @@ cdef class ATree:
         self.answers = []
         self.nodes = None
         self.reaches = {}
+        self.borrowed = set()
         open_store(&self.store)
         self.store.reorganise = reorganise
         self.store.self_adjust = self_adjust
@@ -259,7 +260,7 @@ cdef class ATree:
         cdef uint32_t definition
         cdef size_t i
         cdef Span name
-        if self.reaches is None or not self.reaches or self.form.names.empty():
+        if self.is_reach.empty() or self.form.names.empty():
             return 0
         for i in range(self.form.nodes.size()):
             node = &self.form.nodes[i]
@@ -387,6 +388,12 @@ cdef class ATree:
         definition = find_plan_definition(&snapshot.plan, encoded)
         if definition == NOTHING:
             raise UnknownDefinitionError(f"@{name} has no definition")
+        if is_reach(&snapshot.plan, definition):
+            with self.lock:
+                self._add_false(name)
+                self.borrowed.add(name)
+                self._change()
+            return
         for other in names_below(&snapshot.plan, snapshot.plan.definitions[definition].root):
             self.copy_definition(snapshot, other)
         with self.lock:

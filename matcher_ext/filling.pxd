@@ -49,6 +49,7 @@ cdef cppclass Scratch:
     vector[Reached] reached     # what was asked of it
     vector[Answerer] answerers
     const uint32_t* answered_by # by slot: 1 + its answerer, or 0; NULL: no slot has one
+    vector[uint32_t] wanted     # reaches to ask for, whether an entry does or not
 
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.atree import ATree
 from matcher_ext.refusals import DuplicateIdError, UnknownIdError
-from matcher_ext.snapshot import Overlay, Snapshot
+from matcher_ext.snapshot import Overlay, Paths, Snapshot
 
 if TYPE_CHECKING:
     from matcher_ext.answers import AnswerFunction
@@ -39,27 +39,38 @@ class HasText(Protocol):
 @dataclass(frozen=True, slots=True)
 class State:
     """What a reader sees, from the first to the last question that it asks. `overlay` is None
-    while nothing of the snapshot changed."""
+    while nothing of the snapshot changed; `borrows`: what is beside asks for its walk."""
 
     snapshot: Snapshot
     beside: Snapshot
     overlay: Overlay | None
     size: int
+    borrows: bool = False
 
     def __len__(self) -> int:
         return self.size
 
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
         """The ids whose expressions are true of the visit, in no promised order."""
+        if self.borrows:
+            return self.match_with_paths(visit)[0]
         return match_beside(self.snapshot.match_ids, self.overlay, self.beside, visit)[0]
 
     def match_with_warnings(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
         """See Snapshot.match_with_warnings."""
+        if self.borrows:
+            return self.match_with_paths(visit)[:2]
         match = self.snapshot.match_with_warnings
         ids, malformed = match_beside(match, self.overlay, self.beside, visit)
         return numpy.sort(ids), malformed
+
+    def match_with_paths(
+        self, visit: Mapping[str, Any]
+    ) -> tuple[NDArray[numpy.int64], tuple[str, ...], Paths]:
+        """See Snapshot.match_with_paths. One walk answers for both parts."""
+        return self.snapshot.match_with_paths(visit, self.overlay, self.beside)
 
 
 class LiveIndex:
@@ -223,7 +234,10 @@ class LiveIndex:
     def _publish(self) -> None:
         beside = self._dynamic.freeze()
         overlay = None
-        if self._dead or self._replaced:
-            overlay = Overlay(self._state.snapshot, self._dead, beside, self._replaced)
+        borrowed = self._dynamic.borrowed
+        if self._dead or self._replaced or borrowed:
+            overlay = Overlay(self._state.snapshot, self._dead, beside, self._replaced, borrowed)
         size = len(self._state.snapshot) - len(self._dead) + len(beside)
-        self._state = replace(self._state, beside=beside, overlay=overlay, size=size)
+        self._state = replace(
+            self._state, beside=beside, overlay=overlay, size=size, borrows=bool(borrowed)
+        )

@@ -467,6 +467,8 @@ cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratc
     run_leaf_streams(plan, table, scratch)
     run_levels(plan, table, scratch)
     emit_terminals(plan, scratch)
+    for i in range(scratch.wanted.size()):
+        ask(plan, table, scratch, plan.totals.leaves + plan.routes.first_reach + scratch.wanted[i])
     clear_scratch(plan, scratch)
 
 

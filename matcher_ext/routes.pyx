@@ -262,9 +262,10 @@ cdef class RouteGraph:
         self.numbers = {party: number for number, party in enumerate(parties)}
         make_tables(&self.tables, parties, sorted(links))
 
-    def find_paths(self, source, truths, hops=MOST_HOPS):
-        """The cheapest path within some hops to every party that is reached: its edge ids and its
-        share of 10,000 ** edges; and how often each edge was asked for."""
+    def find_paths(self, source, truths, hops=MOST_HOPS, parties=None):
+        """The cheapest path within some hops to each of some parties (all, if none are named) that
+        is reached: its edge ids and its share of 10,000 ** edges; and how often each edge was
+        asked for."""
         cdef Routes routes = view_tables(&self.tables)
         cdef KnownTruths known
         cdef Walk walk
@@ -276,7 +277,8 @@ cdef class RouteGraph:
         open_walk(&routes, &walk)
         walk_from(&routes, &walk, self.numbers[source], ask_known, &known)
         paths = {}
-        for party, number in self.numbers.items():
+        for party in self.numbers if parties is None else parties:
+            number = self.numbers[party]
             way = find_last_hop(&routes, &walk, number, limit, ask_known, &known)
             if way != NOTHING:
                 share = int(high_half(walk.ways[way].share)) << 64

@@ -36,6 +36,8 @@ cdef class Overlay:
     cdef readonly int64_t dead_count
     cdef vector[uint32_t] replaced      # definitions of the snapshot below ..
     cdef vector[uint32_t] meanings      # .. and their roots in `definitions`
+    cdef vector[uint32_t] wanted        # reaches of the snapshot below ..
+    cdef vector[uint32_t] lent          # .. and the slots of `definitions` that they answer for
 
 cdef struct FoundPath:
     int64_t key                     # see path_key
@@ -80,6 +82,7 @@ cdef class Snapshot:
     cdef void _reach(self, ScratchHolder holder) noexcept
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
+    cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
     cdef Paths _copy_paths(self, ScratchHolder holder)
 

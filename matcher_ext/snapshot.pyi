@@ -11,7 +11,12 @@ from matcher_ext.catalog import CompiledCatalog
 class Overlay:
     dead_count: int
     def __init__(
-        self, below: Snapshot, dead: Collection[int], definitions: Snapshot, names: Collection[str]
+        self,
+        below: Snapshot,
+        dead: Collection[int],
+        definitions: Snapshot,
+        names: Collection[str],
+        borrowed: Collection[str] = ...,
     ) -> None: ...
 
 def path_key(party: int, hops: int) -> int: ...
@@ -51,7 +56,10 @@ class Snapshot:
         answers: VisitAnswers | None = None,
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]: ...
     def match_with_paths(
-        self, visit: Mapping[str, Any], overlay: Overlay | None = None
+        self,
+        visit: Mapping[str, Any],
+        overlay: Overlay | None = None,
+        beside: Snapshot | None = None,
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...], Paths]: ...
     def unknown_attributes(self, visit: Mapping[str, Any]) -> tuple[str, ...]: ...
     def entry_of(self, entry_id: int) -> int: ...

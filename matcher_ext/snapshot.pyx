@@ -35,6 +35,7 @@ from matcher_ext.graph cimport (
     evaluate_node,
     find_plan_definition,
     find_reasons,
+    reach_of,
 )
 from matcher_ext.matching cimport (
     begin_match,
@@ -178,11 +179,14 @@ cdef class Snapshot:
         self.pool.append(holder)
         return matched, malformed
 
-    def match_with_paths(self, visit, Overlay overlay=None):
-        """The same, and the Paths of the entries that ask for a reach."""
+    def match_with_paths(self, visit, Overlay overlay=None, Snapshot beside=None):
+        """The same, and the Paths of the entries that ask for a reach. `beside` is what the overlay
+        was made with: its entries are matched as well, with reaches lent from here."""
         cdef ScratchHolder holder = self._match(visit, overlay)
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
+        if beside is not None and len(beside):
+            matched = numpy.concatenate([matched, beside._match_lent(visit, overlay, holder)])
         matched.sort()
         malformed = tuple(
             self.catalog.names[attribute] for attribute in holder.scratch.visit.malformed
@@ -190,6 +194,26 @@ cdef class Snapshot:
         paths = self._copy_paths(holder)
         self.pool.append(holder)
         return matched, malformed, paths
+
+    cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below):
+        """What matches here, with reaches that the walk below has answered."""
+        cdef ScratchHolder holder = self._take()
+        cdef size_t i, k
+        read_visit(self.catalog, visit, &holder.scratch.visit)
+        holder.scratch.wanted.clear()
+        if overlay is not None:
+            for i in range(overlay.wanted.size()):
+                for k in range(below.scratch.reached.size()):
+                    if below.scratch.reached[k].reach == overlay.wanted[i] and (
+                        below.scratch.reached[k].way != NOTHING
+                    ):
+                        preset_slot(&self.plan, &holder.scratch, overlay.lent[i], True)
+                        break
+        with nogil:
+            match_visit(&self.plan, &self.catalog.table, &holder.scratch)
+        matched = self._copy_matched(holder)
+        self.pool.append(holder)
+        return matched
 
     def unknown_attributes(self, visit):
         """Names in the visit that the catalogue does not have; matching ignores them."""
@@ -482,6 +506,9 @@ cdef class Snapshot:
         read_visit(self.catalog, visit, &holder.scratch.visit)
         if self.answers:
             answers = self._lend(holder, answers)
+        holder.scratch.wanted.clear()
+        if overlay is not None:
+            holder.scratch.wanted = overlay.wanted
         with nogil:
             is_begun = begin_match(&self.plan, &self.catalog.table, &holder.scratch)
         if is_begun and overlay is not None:
@@ -640,9 +667,19 @@ cdef class Paths:
 
 
 cdef class Overlay:
-    def __init__(self, Snapshot below, dead, Snapshot definitions, names):
-        """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces."""
-        cdef uint32_t entry
+    def __init__(self, Snapshot below, dead, Snapshot definitions, names, borrowed=()):
+        """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces,
+        `borrowed` reaches that the one below answers for both."""
+        cdef uint32_t entry, slot
+        for name in borrowed:
+            encoded = name.encode()
+            entry = find_plan_definition(&definitions.plan, encoded)
+            slot = definitions.plan.definition_slots[2 * <size_t>entry]
+            if slot != NOTHING:     # some entry asks for it
+                self.wanted.push_back(
+                    reach_of(&below.plan, find_plan_definition(&below.plan, encoded))
+                )
+                self.lent.push_back(slot)
         self.definitions = definitions
         definitions._thaw()
         self.dead.assign(len(below) // 64 + 1, 0)

@@ -101,6 +101,9 @@ cdef void thaw_slots(Thaw* thaw) noexcept nogil:
     owners.assign(slots, NOTHING)
     for i in range(section_count(plan, DEFINITION_SLOTS)):
         if plan.definition_slots[i] != NOTHING:
+            if owners[plan.definition_slots[i]] != NOTHING:
+                thaw.wrong = b"two definitions name one slot"
+                return
             owners[plan.definition_slots[i]] = <uint32_t>i
     for slot in range(slots):
         root = add_tree(&thaw.trees, plan.records + plan.slots[slot] + 1, NULL, 0)
@@ -116,6 +119,9 @@ cdef void thaw_slots(Thaw* thaw) noexcept nogil:
         else:
             thaw.graph.definitions[owner >> 1].root = root
         thaw.trees.slots.push_back(add_reference(thaw, owner >> 1, owner & 1))
+    for i in range(thaw.graph.definitions.size()):
+        if thaw.graph.definitions[i].root == NOTHING:
+            thaw.wrong = b"a definition has no meaning"
 
 
 # Streams.

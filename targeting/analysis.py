@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
+from typing import TypeVar
 
 from targeting.evaluator import Context
 from targeting.expression import Expression
@@ -32,6 +33,8 @@ DEFAULT_BUDGET = 100_000  # nodes looked at: a fraction of a second
 MAX_PAIRS = 400
 MAX_SHOWN = 200  # characters of a condition in a message
 
+Owner = TypeVar("Owner")
+
 
 class FindingKind(StrEnum):
     NEVER = "never"  # no visit makes it true
@@ -44,9 +47,12 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """`owners`: of a conflict, whose each condition is; None for the campaign's, or an edge."""
+
     kind: FindingKind
     message: str
     conditions: tuple[str, ...]
+    owners: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,8 @@ def analyse_path(
     contexts = [campaign.context({}), *(edge.context({}) for _, edge in edges)]
     lists = ChainMap(*(dict(context.lists) for context in contexts))
     analyser = Analyser(replace(contexts[0], lists=lists), Budget(budget))
-    sources = [("the campaign", campaign), *((f"edge {name}", edge) for name, edge in edges)]
-    parts = []
+    sources = [(None, campaign), *((name, edge) for name, edge in edges)]
+    parts: list[tuple[str | None, Node]] = []
     for (owner, expression), context in zip(sources, contexts, strict=True):
         try:
             root = resolve(expression.root, context, analyser.budget)
@@ -93,10 +99,18 @@ def analyse_path(
     if analyser.ask_true([part for _, part in parts]) is not Answer.NO:
         return Analysis((), analyser.is_decided)
     core = analyser.shrink(parts)
-    needs = [f"{owner} needs `{brief(part)}`" for owner, part in core]
-    conditions = tuple(brief(part) for _, part in core)
-    message = f"{', '.join(needs)}: never eligible"
-    return Analysis((Finding(FindingKind.CONFLICT, message, conditions),), analyser.is_decided)
+    needs = [f"{name_owner(owner)} needs `{brief(part)}`" for owner, part in core]
+    finding = Finding(
+        FindingKind.CONFLICT,
+        message=f"{', '.join(needs)}: never eligible",
+        conditions=tuple(brief(part) for _, part in core),
+        owners=tuple(owner for owner, _ in core),
+    )
+    return Analysis((finding,), analyser.is_decided)
+
+
+def name_owner(name: str | None) -> str:
+    return "the campaign" if name is None else f"edge {name}"
 
 
 def conjuncts(root: Node) -> tuple[Node, ...]:
@@ -133,7 +147,7 @@ class Analyser:
         root = nodes[0] if len(nodes) == 1 else And(tuple(nodes))
         return self.note(ask([root], is_true, self.context, self.budget))
 
-    def shrink(self, parts: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
+    def shrink(self, parts: list[tuple[Owner, Node]]) -> list[tuple[Owner, Node]]:
         """Leaves out what the conflict does not need, one part after the other."""
         core = list(parts)
         for part in parts:

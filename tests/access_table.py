@@ -162,6 +162,7 @@ PAGES: dict[str, Page] = {
     "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
     "value-list-compare": acting("value-list", answer=200),
     "value-list-values": reading("value-list"),
+    "finding-list": listing(),
     "try-visit": Page(get=200, post=422),
     "snapshot-list": listing(),
     "snapshot-build-progress": listing(),

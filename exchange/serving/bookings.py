@@ -4,6 +4,8 @@
     rank         place in the order of answers: net CPM descending, then campaign id
     fragment     the booking's item of an answer, already JSON; its path comes last
     path_at      how many bytes of the fragment come before the path
+    reach        of a booking that takes any path: what the index knows the path by; else 0
+    price        what the path's share is taken of: the bid of such a booking; else the net CPM
 
 Rows are found by binary search, so no Python object exists for a booking that is not answered.
 """
@@ -23,6 +25,8 @@ from numpy.typing import NDArray
 from exchange.serving.directory import DirectoryError
 
 Integers = NDArray[np.signedinteger]
+# In a JSON text every quotation mark is escaped, so this occurs only where it is meant.
+NET_CPM_AT = b',"net_cpm":'
 
 SCHEMA = pa.schema(
     [
@@ -32,13 +36,16 @@ SCHEMA = pa.schema(
         pa.field("rank", pa.int32(), nullable=False),
         pa.field("fragment", pa.large_binary(), nullable=False),
         pa.field("path_at", pa.int32(), nullable=False),
+        pa.field("reach", pa.int64(), nullable=False),
+        pa.field("price", pa.float64(), nullable=False),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class BookingRow:
-    """One booking as answers name it."""
+    """One booking as answers name it. Of one that takes any path, path, fee and net CPM are those
+    of the cheapest path there is, which no visit may be able to take."""
 
     booking_id: int
     campaign_id: int
@@ -48,6 +55,12 @@ class BookingRow:
     path: tuple[str, ...]
     fee_percent: float
     net_cpm: float
+    reach: int = 0
+    bid_cpm: float = 0.0
+
+    @property
+    def price(self) -> float:
+        return self.bid_cpm if self.reach else self.net_cpm
 
     def fragment(self) -> tuple[bytes, int]:
         """The item, and where in it the path begins: those who want none get what is before."""
@@ -79,6 +92,8 @@ def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
         as_integers(ranks(rows), pa.int32()),
         as_bytes([item for item, _ in fragments], pa.large_binary()),
         as_integers([path_at for _, path_at in fragments], pa.int32()),
+        as_integers([row.reach for row in rows], pa.int64()),
+        as_floats([row.price for row in rows]),
     ]
     batch = pa.record_batch(columns, schema=SCHEMA)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
@@ -89,6 +104,11 @@ def as_integers(values: Sequence[int], kind: pa.DataType) -> pa.Array:
     """Not `pa.array`, which imports pandas: seconds in every process that writes."""
     buffer = pa.py_buffer(np.array(values, f"int{kind.bit_width}"))
     return pa.Array.from_buffers(kind, len(values), [None, buffer])
+
+
+def as_floats(values: Sequence[float]) -> pa.Array:
+    buffer = pa.py_buffer(np.array(values, np.float64))
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, buffer])
 
 
 def as_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
@@ -140,6 +160,12 @@ class Bookings:
 
     def campaigns_of(self, rows: Integers) -> Integers:
         return self._integers("campaign_id").take(rows)
+
+    def reaches_of(self, rows: Integers) -> Integers:
+        return self._integers("reach").take(rows)
+
+    def prices_of(self, rows: Integers) -> NDArray[np.float64]:
+        return cast(NDArray[np.float64], np.from_dlpack(self._batch.column("price"))).take(rows)
 
     def fragment_at_rank(self, rank: int) -> memoryview:
         return self.fragments([self._row_of_rank[rank]])[0]

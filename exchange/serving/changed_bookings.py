@@ -26,7 +26,16 @@ class BookingsView(Protocol):
     def rows_by_campaign(self, booking_ids: Integers, limit: int | None) -> list[int]: ...
     def keep_campaigns(self, booking_ids: Integers, campaign_ids: Sequence[int]) -> Integers: ...
     def fragments(self, rows: Sequence[int]) -> Sequence[bytes | memoryview]: ...
-    def pathless_fragments(self, rows: Sequence[int]) -> list[bytes]: ...
+    def pathless_fragments(self, rows: Sequence[int]) -> Sequence[bytes | memoryview]: ...
+
+
+class SharedBookings(BookingsView, Protocol):
+    """What a view of one visit needs besides: see `routed`."""
+
+    def rows_of(self, booking_ids: Integers) -> Integers: ...
+    def campaigns_of(self, rows: Integers) -> Integers: ...
+    def reaches_of(self, rows: Integers) -> Integers: ...
+    def prices_of(self, rows: Integers) -> NDArray[np.float64]: ...
 
 
 class Ranked(msgspec.Struct):
@@ -71,6 +80,8 @@ class ChangedBookings:
         self._campaign_ids = np.array([row.campaign_id for row in rows], np.int64)
         self._ranks = rank_between(besides)
         self._items = [beside.item for beside in besides]
+        self._reaches = np.array([row.reach for row in rows], np.int64)
+        self._prices = np.array([row.price for row in rows], np.float64)
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         rows, beside = self._find(booking_ids)
@@ -107,6 +118,26 @@ class ChangedBookings:
             return self._below.pathless_fragments([row])[0]
         item, path_at = self._items[row - self._size]
         return item[:path_at] + b"}"
+
+    def rows_of(self, booking_ids: Integers) -> Integers:
+        return self._find(booking_ids)[0]
+
+    def campaigns_of(self, rows: Integers) -> Integers:
+        return self._campaigns_of(rows, rows >= self._size)
+
+    def reaches_of(self, rows: Integers) -> Integers:
+        beside = rows >= self._size
+        reaches = np.empty(len(rows), np.int64)
+        reaches[~beside] = self._below.reaches_of(rows[~beside])
+        reaches[beside] = self._reaches.take(rows[beside] - self._size)
+        return reaches
+
+    def prices_of(self, rows: Integers) -> NDArray[np.float64]:
+        beside = rows >= self._size
+        prices = np.empty(len(rows), np.float64)
+        prices[~beside] = self._below.prices_of(rows[~beside])
+        prices[beside] = self._prices.take(rows[beside] - self._size)
+        return prices
 
     def _find(self, booking_ids: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """Rows, and which of them are beside the file: a changed one is dead below."""

@@ -193,12 +193,12 @@ class EligibilityService:
         unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
         stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
         started = time.perf_counter()
-        ids, malformed = live.match(flat)
+        ids, malformed, bookings = live.match(flat)
         match_seconds = time.perf_counter() - started
         warnings = NO_WARNINGS
         if malformed or unknown or deprecated:
             warnings = write_warnings(malformed, unknown, deprecated)
-        items, count = write_items(live.bookings, ids, options)
+        items, count = write_items(bookings, ids, options)
         body = b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings)
         if self._log is not None and self._log.is_due():
             self._log.add(live, flat, ids)

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from exchange.serving.bookings import BookingRow, Bookings, Integers
-from exchange.serving.changed_bookings import Beside, BookingsView, ChangedBookings
+from exchange.serving.changed_bookings import (
+    Beside,
+    BookingsView,
+    ChangedBookings,
+    SharedBookings,
+)
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import (
     BOOKINGS_FILE,
@@ -21,6 +26,7 @@ from exchange.serving.directory import (
     read_catalog,
 )
 from exchange.serving.openrtb import Source, read_sources
+from exchange.serving.routed import RoutedBookings
 from matcher_ext import LiveIndex, Snapshot
 from matcher_ext.live import State
 
@@ -57,7 +63,7 @@ class LiveSnapshot:
     manifest: Manifest
     delta: int
     index: State
-    bookings: BookingsView
+    bookings: SharedBookings
     attributes: frozenset[str]
     read_at_seconds: float
     heading: bytes
@@ -119,9 +125,13 @@ class LiveSnapshot:
             changed=changed,
         )
 
-    def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...]]:
-        """Booking ids, and the names of attributes whose value has a wrong type."""
-        return self.index.match_with_warnings(flat)
+    def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...], BookingsView]:
+        """Booking ids, the names of attributes whose value has a wrong type, and the bookings as
+        this visit sees them."""
+        ids, malformed, paths = self.index.match_with_paths(flat)
+        if len(paths) == 0:
+            return ids, malformed, self.bookings
+        return ids, malformed, RoutedBookings(self.bookings, paths)
 
     def age_seconds(self, now: float) -> float:
         return max(now - self.read_at_seconds, 0.0)

@@ -40,6 +40,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     index = ATree(composer.market.catalog)
     for name, expression in composer.definitions():
         index.define(name, expression)
+    set_routes(index, composer)
     entries = insert_entries(index, composer, progress)
     progress.begin(Phase.FREEZING)
     learn_rates(index)
@@ -50,6 +51,13 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     write_catalog(folder, composer.market.catalog.to_json())
     write_campaigns(folder, composer, entries)
     return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
+
+
+def set_routes(index: ATree, composer: Composer) -> None:
+    routes = composer.routes()
+    index.set_routes(routes.names, routes.links, routes.labels, routes.publishers)
+    for advertiser_id, hops in sorted(composer.reaches()):
+        index.define_reach(advertiser_id, hops)
 
 
 def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:

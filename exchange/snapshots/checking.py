@@ -7,7 +7,7 @@ evaluator; a single difference refuses the snapshot.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -65,8 +65,17 @@ def check_sample(index: Snapshot, built: Built, advance: Callable[[int], None]) 
 
 def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:
     compiled = [composer.campaigns[entry.row.campaign_id]]
-    compiled += [composer.edges[edge_id] for edge_id in entry.edge_ids]
+    compiled += [composer.edges[edge_id] for edge_id in edges_of(composer, entry)]
     return [part for part in compiled if isinstance(part, Expression)]
+
+
+def edges_of(composer: Composer, entry: Entry) -> Sequence[int]:
+    """Of a booking that takes any path those of the cheapest one, to aim visits at."""
+    if entry.reach is None:
+        return entry.edge_ids
+    advertiser_id, hops = entry.reach
+    source = composer.party_ids[entry.row.publisher]
+    return composer.graph.cheapest_paths(source, max_hops=hops)[advertiser_id].edge_ids
 
 
 def moment_near(composer: Composer, entry: Entry, chance: random.Random) -> datetime:
@@ -89,7 +98,10 @@ def compare(
     found = set(index.match(visit))
     for entry in sample:
         booking_id = entry.row.booking_id
-        expected = is_eligible(composer, entry, parts[booking_id], visit)
+        needed = parts[booking_id][:1] if entry.reach else parts[booking_id]
+        expected = is_eligible(composer, entry, needed, visit)
+        if entry.reach:
+            expected = expected and walk_finds(composer, entry.reach, visit)
         if (booking_id in found) != expected:
             raise SnapshotWrongError(
                 f"The index says {booking_id in found} and the plain evaluator {expected} of "
@@ -106,6 +118,18 @@ def is_eligible(
         and is_in_flight(composer, entry, visit)
         and all(part.evaluate(visit) is True for part in parts)
     )
+
+
+def walk_finds(composer: Composer, reach: tuple[int, int], visit: dict[str, object]) -> bool:
+    """Whether some path is open, by the plain rounds and the plain evaluator."""
+
+    def allows(edge_id: int) -> bool:
+        edge = composer.edges[edge_id]
+        return isinstance(edge, Expression) and edge.evaluate(visit) is True
+
+    advertiser_id, hops = reach
+    source = composer.party_ids[str(visit[PUBLISHER])]
+    return advertiser_id in composer.graph.cheapest_paths(source, max_hops=hops, allows=allows)
 
 
 def is_in_flight(composer: Composer, entry: Entry, visit: dict[str, object]) -> bool:

@@ -7,21 +7,23 @@ A booking that cannot be built is left out with its reason; it never spoils the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from exchange.market.models import Booking
-from exchange.routing import Graph, Path
+from exchange.market.models.bookings import DEFAULT_HOPS
+from exchange.routing import MAX_HOPS, Graph, Path
 from exchange.routing.policies import BrokenPathError, pin_path
 from exchange.serving.bookings import BookingRow
 from exchange.snapshots.market import BookedPair, CampaignRow, Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
 from exchange.snapshots.vocabulary import Vocabulary
+from matcher_ext.snapshot import path_key
 from targeting import Expression, ExpressionError
 
 MAX_SKIPPED_KEPT = 100
@@ -29,11 +31,23 @@ MAX_SKIPPED_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A booking as the index takes it, and as answers name it."""
+    """A booking as the index takes it, and as answers name it. `reach` instead of edges: the
+    advertiser and the most hops of one that takes any path."""
 
     row: BookingRow
     text: str
     edge_ids: tuple[int, ...]
+    reach: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The exchange graph as `ATree.set_routes` takes it."""
+
+    names: dict[int, str]
+    links: list[tuple[int, int, int, int]]
+    labels: dict[int, str]
+    publishers: set[int]
 
 
 @dataclass(slots=True)
@@ -81,8 +95,13 @@ class Composer:
         self.edges = Compiled(self._compile_edge)
         self.campaigns = Compiled(self._compile_campaign)
         self.graph = Graph(market.links, market.names())
-        self._paths: dict[int, dict[int, Path]] = {}
+        self._paths: dict[tuple[int, int], dict[int, Path]] = {}
         self._told: dict[tuple[int, ...], tuple[tuple[str, ...], float]] = {}
+
+    @cached_property
+    def party_ids(self) -> dict[str, int]:
+        """By seller id."""
+        return {party.seller_id: party_id for party_id, party in self.market.parties.items()}
 
     def definitions(self) -> Iterator[tuple[str, Expression]]:
         """What campaigns and edges refer to, each after what it refers to itself, as far as it
@@ -108,14 +127,45 @@ class Composer:
         campaign = self.market.campaigns[pair.campaign_id]
         expression = self._usable(self.campaigns[pair.campaign_id], "The campaign's expression")
         path = self._path(pair, campaign.advertiser_id)
+        row = self._row(pair, campaign, path)
+        if pair.policy == Booking.Policy.ANY:
+            reach = campaign.advertiser_id, pair.hop_limit
+            text = entry_text(row.publisher, campaign, [reach_name(*reach)], expression)
+            bid_cpm = float(campaign.bid_cpm)
+            row = replace(row, reach=path_key(*reach), bid_cpm=bid_cpm)
+            return Entry(row, text, (), reach)
         for edge_id in path.edge_ids:
             self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
-        publisher = self.market.parties[pair.publisher_id].seller_id
-        return Entry(
-            row=self._row(pair, campaign, path),
-            text=entry_text(publisher, campaign, path.edge_ids, expression),
-            edge_ids=path.edge_ids,
-        )
+        names = [edge_name(edge_id) for edge_id in path.edge_ids]
+        return Entry(row, entry_text(row.publisher, campaign, names, expression), path.edge_ids)
+
+    def routes(self) -> Routes:
+        """The graph for the index, without edges whose expression does not compile."""
+        links = [
+            (link.edge_id, link.seller_id, link.buyer_id, int(10_000 * (1 - Fraction(link.fee))))
+            for link in self.market.links
+            if isinstance(self.edges[link.edge_id], Expression)
+        ]
+        labels = {party_id: party.seller_id for party_id, party in self.market.parties.items()}
+        buyers = {link.buyer_id for link in self.market.links}
+        # Also publishers without a booking yet: their first one needs no build either.
+        publishers = {
+            labels[link.seller_id]: link.seller_id
+            for link in self.market.links
+            if link.seller_id not in buyers
+        }
+        return Routes(self.market.names(), links, labels, set(publishers.values()))
+
+    def reaches(self) -> set[tuple[int, int]]:
+        """Advertisers with limits of hops that bookings ask for; and every advertiser with the
+        usual limit, so that a new booking needs no build."""
+        campaigns = self.market.campaigns
+        usual = {(campaign.advertiser_id, DEFAULT_HOPS) for campaign in campaigns.values()}
+        return usual | {
+            (campaigns[pair.campaign_id].advertiser_id, pair.hop_limit)
+            for pair in self.market.bookings
+            if pair.policy == Booking.Policy.ANY
+        }
 
     def _compile_edge(self, edge_id: int) -> Expression | ExpressionError:
         link = self.graph.links[edge_id]
@@ -140,10 +190,11 @@ class Composer:
         return compiled
 
     def _path(self, pair: BookedPair, advertiser_id: int) -> Path:
-        """Pinned bookings have theirs. "Any" takes the cheapest one until routing answers it."""
+        """Of a booking that takes any path: the cheapest one that there is within its hops."""
         if pair.policy == Booking.Policy.PINNED:
             return self._pinned(pair, advertiser_id)
-        return self._cheapest(pair.publisher_id, advertiser_id)
+        hops = pair.hop_limit if pair.policy == Booking.Policy.ANY else MAX_HOPS
+        return self._cheapest(pair.publisher_id, advertiser_id, hops)
 
     def _pinned(self, pair: BookedPair, advertiser_id: int) -> Path:
         try:
@@ -151,12 +202,14 @@ class Composer:
         except BrokenPathError as error:
             raise SkipError(f"Its pinned path does not hold: {error}.") from error
 
-    def _cheapest(self, publisher_id: int, advertiser_id: int) -> Path:
-        if publisher_id not in self._paths:
-            self._paths[publisher_id] = self.graph.cheapest_paths(publisher_id)
-        path = self._paths[publisher_id].get(advertiser_id)
+    def _cheapest(self, publisher_id: int, advertiser_id: int, hops: int) -> Path:
+        key = publisher_id, hops
+        if key not in self._paths:
+            self._paths[key] = self.graph.cheapest_paths(publisher_id, max_hops=hops)
+        path = self._paths[key].get(advertiser_id)
         if path is None:
-            raise SkipError("No active path leads from the publisher to the advertiser.")
+            within = "" if hops == MAX_HOPS else f" in at most {hops} hops"
+            raise SkipError(f"No active path leads from the publisher to the advertiser{within}.")
         return path
 
     def _row(self, pair: BookedPair, campaign: CampaignRow, path: Path) -> BookingRow:
@@ -183,12 +236,13 @@ class Composer:
 
 
 def entry_text(
-    publisher: str, campaign: CampaignRow, edge_ids: tuple[int, ...], expression: Expression
+    publisher: str, campaign: CampaignRow, names: Sequence[str], expression: Expression
 ) -> str:
+    """`names`: the definitions that its path consists of."""
     parts = [f"publisher.id = {json.dumps(publisher)}", f"time >= '{utc(campaign.starts_at)}'"]
     if campaign.ends_at is not None:
         parts.append(f"time < '{utc(campaign.ends_at)}'")
-    parts += [f"@{edge_name(edge_id)}" for edge_id in edge_ids]
+    parts += [f"@{name}" for name in names]
     # The line break ends a comment in the campaign's last line.
     parts.append(f"({expression.text}\n)")
     return " and ".join(parts)
@@ -196,6 +250,10 @@ def entry_text(
 
 def edge_name(edge_id: int) -> str:
     return f"edge.{edge_id}"
+
+
+def reach_name(advertiser_id: int, hops: int) -> str:
+    return f"reach.{advertiser_id}.{hops}"
 
 
 def find_net(bid_cpm: Decimal, share: Fraction) -> float:

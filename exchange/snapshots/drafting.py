@@ -23,8 +23,15 @@ from exchange.snapshots.changes import (
     find_moved_pairs,
     read_changes,
 )
-from exchange.snapshots.composing import Composer, SkipError, edge_name
-from exchange.snapshots.market import BookedPair, Market, read_campaigns, read_surroundings
+from exchange.snapshots.composing import Composer, SkipError, edge_name, reach_name
+from exchange.snapshots.market import (
+    BOOKING_COLUMNS,
+    BookedPair,
+    Market,
+    as_pair,
+    read_campaigns,
+    read_surroundings,
+)
 from exchange.snapshots.models import ChangeKind, Quarantined
 from exchange.snapshots.quarantine import Quarantine, read_former_texts
 from exchange.snapshots.vocabulary import audience_name
@@ -111,6 +118,7 @@ class Drafter:
 
     def draft(self) -> Draft:
         self._defer_what_is_whole()
+        self._defer_any_path()
         chosen = self._choose_bookings()
         self._redefine()
         self._compose(chosen)
@@ -166,7 +174,7 @@ class Drafter:
             yield Cause(f"Campaign {campaign_id} changed.", bookings)
 
     def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
-        cheapest = Booking.objects.filter(is_served()).exclude(policy=Booking.Policy.PINNED)
+        cheapest = Booking.objects.filter(is_served(), policy=Booking.Policy.CHEAPEST)
         pairs = set(cheapest.order_by().values_list("publisher_id", "advertiser_id").distinct())
         moved = find_moved_pairs(change, self._composer.graph, pairs)
         if moved:
@@ -177,6 +185,16 @@ class Drafter:
                 policy=Booking.Policy.PINNED, pinned_edges__overlap=sorted(touched)
             )
             yield Cause("Pinned paths changed.", pinned)
+
+    def _defer_any_path(self) -> None:
+        """The graph itself is part of the snapshot. An edge that is closed needs no build: nothing
+        satisfies it; one that is new or costs something else does, if anybody may take it."""
+        change, links = self._graph_change, self._composer.graph.links
+        if change.renamed_parties or any(edge_id in links for edge_id in change.changed_edges):
+            bookings = Booking.objects.filter(is_served(), policy=Booking.Policy.ANY)
+            if count := bookings.order_by().count():
+                why = "Edges changed that bookings on any path may take."
+                self._draft.deferred.append((why, count))
 
     def _redefine(self) -> None:
         ids = self._changes.ids
@@ -210,7 +228,7 @@ class Drafter:
     def _compose(self, chosen: dict[int, BookedPair]) -> None:
         campaign_ids = {pair.campaign_id for pair in chosen.values()}
         self.market.campaigns.update(read_campaigns(campaign_ids))
-        unreadable = 0
+        unreadable = unreachable = 0
         for booking_id, pair in sorted(chosen.items()):
             try:
                 entry = self._composer.compose(pair)
@@ -221,10 +239,15 @@ class Drafter:
             if isinstance(campaign, Expression):
                 self._define_references(campaign)
             self._define_edges(entry.edge_ids)
-            if self._is_readable(entry.text):
+            if entry.reach and reach_name(*entry.reach) not in self._served.names:
+                unreachable += 1
+            elif self._is_readable(entry.text):
                 self._draft.entries.append(DeltaEntry(entry.row, entry.text))
             else:
                 unreadable += 1
+        if unreachable:
+            why = "Bookings may take any path to an advertiser that the snapshot knows none to."
+            self._draft.deferred.append((why, unreachable))
         if unreadable:
             self._draft.deferred.append(("Campaigns use attributes that are new.", unreadable))
 
@@ -260,12 +283,8 @@ def count_served(bookings: QuerySet[Booking]) -> int:
 
 
 def read_bookings(bookings: QuerySet[Booking]) -> dict[int, BookedPair]:
-    columns = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges")
-    rows = bookings.order_by().values_list(*columns)
-    return {
-        booking_id: BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges))
-        for booking_id, campaign_id, publisher_id, policy, pinned_edges in rows.iterator()
-    }
+    rows = bookings.order_by().values_list(*BOOKING_COLUMNS)
+    return {pair.booking_id: pair for pair in map(as_pair, rows.iterator())}
 
 
 def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -14,6 +15,7 @@ from django.db.models import QuerySet
 from exchange.accounts.models import Organisation
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
+from exchange.market.models.bookings import DEFAULT_HOPS
 from exchange.routing import Link
 from targeting import Catalog
 
@@ -44,6 +46,7 @@ class BookedPair:
     publisher_id: int
     policy: str = Booking.Policy.CHEAPEST
     pinned_edges: tuple[int, ...] = ()
+    hop_limit: int = DEFAULT_HOPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +162,19 @@ def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]
     return {row[0]: CampaignRow(*row[1:]) for row in rows.iterator(CHUNK_ROWS)}
 
 
+BOOKING_COLUMNS = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges", "hop_limit")
+
+
+def as_pair(row: tuple[Any, ...]) -> BookedPair:
+    booking_id, campaign_id, publisher_id, policy, pinned_edges, hop_limit = row
+    return BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges), hop_limit)
+
+
 def read_bookings(advance: Callable[[int], None]) -> list[BookedPair]:
-    columns = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges")
-    rows = live_bookings().order_by("id").values_list(*columns).iterator(CHUNK_ROWS)
+    rows = live_bookings().order_by("id").values_list(*BOOKING_COLUMNS).iterator(CHUNK_ROWS)
     pairs: list[BookedPair] = []
     for row in rows:
-        booking_id, campaign_id, publisher_id, policy, pinned_edges = row
-        pairs.append(BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges)))
+        pairs.append(as_pair(row))
         if len(pairs) % CHUNK_ROWS == 0:
             advance(CHUNK_ROWS)
     return pairs

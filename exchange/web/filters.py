@@ -11,7 +11,8 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from exchange.market.models import Attribute, Campaign, Party
+from exchange.findings.models import BookingFinding
+from exchange.market.models import Attribute, Booking, Campaign, Party
 from exchange.market.querysets import (
     AttributeQuerySet,
     AudienceQuerySet,
@@ -105,6 +106,21 @@ class CampaignFilter(ListFilter):
         if label := chosen.get("label"):
             campaigns = campaigns.labelled(label)
         return campaigns
+
+
+class FindingFilter(ListFilter):
+    q = search_field("Campaign, advertiser or publisher")
+    kind = forms.ChoiceField(
+        label="Kind", required=False, choices=[("", "Any kind"), *BookingFinding.Kind.choices]
+    )
+
+    def apply(self, findings: QuerySet[BookingFinding]) -> QuerySet[BookingFinding]:
+        chosen = self.chosen
+        if text := chosen.get("q"):
+            findings = findings.filter(booking__in=Booking.objects.search(text).order_by())
+        if kind := chosen.get("kind"):
+            findings = findings.filter(kind=kind)
+        return findings
 
 
 class BookingFilter(ListFilter):

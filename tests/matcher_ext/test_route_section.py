@@ -291,3 +291,18 @@ def test_what_the_graph_does_not_know_is_refused(index: ATree) -> None:
     with pytest.raises(ValueError, match="set_routes comes first"):
         ATree(CATALOG).define_reach(SODA, 5)
     assert index.match(FRENCH) == [7, 8]
+
+
+def test_an_entry_beside_a_snapshot_is_lent_its_walk(index: ATree) -> None:
+    live = LiveIndex(index.freeze())
+    live.insert(9, f"publisher.id = 'herald' and @reach.{SODA}.5 and country = 'DE'")
+    assert live.match(GERMAN) == [7, 8, 9]
+    assert live.match(FRENCH) == [7, 8]
+    live.define("edge.3", "false")
+    assert live.match(GERMAN) == []
+    live.define("edge.1", "country = 'DE'")
+    assert live.match(GERMAN) == [7, 9]
+    live.delete(7)
+    ids, _, paths = live.state.match_with_paths(GERMAN)
+    assert ids.tolist() == [9]
+    assert paths.labels(path_key(SODA, 5)) == LABELS_OF_FRENCH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ import pytest
 from exchange.routing import Link
 from exchange.snapshots.composing import MAX_SKIPPED_KEPT, Composer, Entry
 from exchange.snapshots.market import BookedPair, CampaignRow, Market, PartyRow
+from matcher_ext.snapshot import path_key
 from targeting import Catalog
 
 HERALD, NORTHGATE, SODA = 1, 2, 3
@@ -115,3 +117,41 @@ def test_comment_at_the_end_does_not_swallow_the_rest(text: str) -> None:
     entries, skipped = compose(market(campaign(text)))
     assert not skipped
     assert entries[0].text.endswith("\n)")
+
+
+def booked_on_any_path(given: Market, hop_limit: int = 5) -> Market:
+    pairs = [replace(pair, policy="any", hop_limit=hop_limit) for pair in given.bookings]
+    return replace(given, bookings=pairs)
+
+
+def test_any_path_is_a_reach_instead_of_edges() -> None:
+    entries, skipped = compose(booked_on_any_path(market(campaign("geo.country = 'USA'"))))
+    assert not skipped
+    assert entries[0].text.replace("\n", "") == (
+        "publisher.id = \"the 'herald'\" and time >= '2026-01-01T00:00:00.000Z'"
+        " and @reach.3.5 and (geo.country = 'USA')"
+    )
+    assert (entries[0].edge_ids, entries[0].reach) == ((), (SODA, 5))
+    assert (entries[0].row.reach, entries[0].row.bid_cpm) == (path_key(SODA, 5), 5.0)
+
+
+def test_any_path_that_needs_more_hops_than_allowed_is_left_out() -> None:
+    entries, skipped = compose(booked_on_any_path(market(campaign("true")), hop_limit=1))
+    assert not entries
+    assert "in at most 1 hops" in str(skipped[0]["reason"])
+
+
+def test_an_edge_that_no_longer_compiles_is_no_way_for_any_path() -> None:
+    given = booked_on_any_path(market(campaign("true"), edge="shoe = 43"))
+    composer = Composer(given)
+    assert len(list(composer.entries())) == 1
+    assert [link[0] for link in composer.routes().links] == [42]
+
+
+def test_every_advertiser_can_be_reached_within_the_usual_hops() -> None:
+    """So that the next booking needs no new graph."""
+    given = booked_on_any_path(market(campaign("true")), hop_limit=7)
+    assert Composer(given).reaches() == {(SODA, 5), (SODA, 7)}
+    routes = Composer(given).routes()
+    assert routes.links == [(17, HERALD, NORTHGATE, 9_000), (42, NORTHGATE, SODA, 8_000)]
+    assert routes.publishers == {HERALD}

@@ -48,6 +48,11 @@ BADGES = {
     "failed": "bad",
     "revoked": "bad",
     "expired": "warn",
+    "no_path": "bad",
+    "broken_path": "bad",
+    "contradiction": "bad",
+    "cycle": "warn",
+    "never_matched": "warn",
 }
 
 
@@ -67,6 +72,7 @@ ITEMS = [
     Item("Dashboard", "dashboard", "dashboard", ""),
     Item("Campaigns", "campaign-list", "campaigns", "campaigns"),
     Item("Bookings", "booking-list", "bookings", "bookings"),
+    Item("Findings", "finding-list", "findings", "findings"),
     Item("Edges", "edge-list", "edges", "edges"),
     Item("Parties", "party-list", "parties", "parties"),
     Item("Audiences", "audience-list", "audiences", "audiences"),

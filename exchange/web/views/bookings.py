@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from exchange.findings.services import check_booking
+from exchange.findings.wording import tell
 from exchange.market.models import Booking
 from exchange.market.services import save_booking
 from exchange.market.visibility import visible
@@ -41,7 +43,11 @@ def list_bookings(request: HttpRequest) -> HttpResponse:
 def show_booking(request: HttpRequest, pk: int) -> HttpResponse:
     person = person_of(request)
     booking = find_visible(Booking.objects.with_parties(), person, pk)
-    context = {"booking": booking, "path": find_paths([booking], person)[0]}
+    context = {
+        "booking": booking,
+        "path": find_paths([booking], person)[0],
+        "told": tell(list(booking.findings.order_by("pk")), person),
+    }
     return render(request, "market/booking_detail.html", context)
 
 
@@ -59,5 +65,7 @@ def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             if booking.is_active
             else f"The booking with {booking.publisher.name} is switched off.",
         )
+        for told in tell(check_booking(booking=booking), person):
+            messages.warning(request, told.message)
         return redirect("campaign-detail", booking.campaign_id)
     return show_form(request, "market/booking_form.html", form, booking=booking)

@@ -1,0 +1,172 @@
+"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way.
+
+Works on the market as it is saved now, read once for many bookings. A contradiction is proven by
+`targeting.analysis`; what cannot be decided within its budget is not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from exchange.findings.models import BookingFinding
+from exchange.market.catalog import load_catalog
+from exchange.market.expressions import read_expression
+from exchange.market.models import Booking, Edge, Party
+from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
+from exchange.routing.cycles import Cycle, find_cycles
+from exchange.routing.policies import Break
+from targeting import Expression, ExpressionError
+from targeting.analysis import analyse_path
+
+Kind = BookingFinding.Kind
+BUDGET = 20_000  # nodes that one analysis may look at: about 50 ms
+EDGES_LOOKED_AT = 200  # of a booking that may take any path
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding before it is saved."""
+
+    kind: BookingFinding.Kind
+    edge_ids: tuple[int, ...] = ()
+    party_ids: tuple[int, ...] = ()
+    conditions: tuple[tuple[int | None, str], ...] = ()
+
+
+class Checker:
+    """Reads the graph once; compiles each rule when it is first met. Not thread-safe."""
+
+    def __init__(self) -> None:
+        names = dict(Party.objects.values_list("id", "name"))
+        kept = list(Edge.objects.kept().as_links())
+        active = set(Edge.objects.active().order_by().values_list("pk", flat=True))
+        self.graph = Graph((link for link in kept if link.edge_id in active), names)
+        self.whole_graph = Graph(kept, names)
+        self._catalog = load_catalog()
+        self._reached = cache(self.graph.cheapest_paths)
+        self._reached_if_active = cache(self.whole_graph.cheapest_paths)
+        self._downstream = cache(self.graph.downstream)
+        self._rule = cache(self._read_rule)
+
+    @cached_property
+    def cycles(self) -> list[Cycle]:
+        return find_cycles(self.graph.links.values())
+
+    @cached_property
+    def _upstream_graph(self) -> Graph:
+        """Every edge the other way round."""
+        return Graph(
+            [
+                type(link)(link.edge_id, link.buyer_id, link.seller_id, link.fee)
+                for link in self.graph.links.values()
+            ]
+        )
+
+    def check(self, booking: Booking) -> Iterator[Found]:
+        """The booking comes with its campaign and its advertiser."""
+        if booking.policy == Booking.Policy.PINNED:
+            yield from self._check_pinned(booking)
+        else:
+            yield from self._check_chosen(booking)
+
+    def _check_pinned(self, booking: Booking) -> Iterator[Found]:
+        source, target = booking.publisher_id, booking.advertiser_id
+        try:
+            path = pin_path(self.graph, booking.pinned_edges, source, target)
+        except BrokenPathError as broken:
+            if broken.kind is Break.INACTIVE:
+                closed = [pk for pk in booking.pinned_edges if pk not in self.graph.links]
+                yield Found(Kind.BROKEN_PATH, tuple(closed))
+            else:
+                yield Found(Kind.NO_PATH, tuple(booking.pinned_edges))
+            return
+        yield from self._check_path(booking, path)
+
+    def _check_chosen(self, booking: Booking) -> Iterator[Found]:
+        takes_any = booking.policy == Booking.Policy.ANY
+        hops = booking.hop_limit if takes_any else MAX_HOPS
+        path = self._reached(booking.publisher_id, max_hops=hops).get(booking.advertiser_id)
+        if path is None:
+            yield self._explain_no_path(booking, hops)
+        elif takes_any:
+            yield from self._check_cycles(booking, hops)
+            yield from self._check_any_path(booking, path, hops)
+        else:
+            yield from self._check_path(booking, path)
+
+    def _explain_no_path(self, booking: Booking, hops: int) -> Found:
+        """Whether edges that are switched off would connect the two."""
+        reached = self._reached_if_active(booking.publisher_id, max_hops=hops)
+        path = reached.get(booking.advertiser_id)
+        if path is None:
+            return Found(Kind.NO_PATH)
+        closed = tuple(pk for pk in path.edge_ids if pk not in self.graph.links)
+        return Found(Kind.BROKEN_PATH, closed)
+
+    def _check_path(self, booking: Booking, path: Path) -> Iterator[Found]:
+        conflict = self._find_conflict(booking, path.edge_ids)
+        if conflict:
+            yield conflict
+
+    def _find_conflict(self, booking: Booking, edge_ids: Iterable[int]) -> Found | None:
+        campaign = self._read(
+            booking.campaign.expression, booking.campaign.advertiser.organisation_id
+        )
+        rules = [(str(pk), rule) for pk in edge_ids if (rule := self._rule(pk)) is not None]
+        if campaign is None or not rules:
+            return None
+        for finding in analyse_path(campaign, rules, budget=BUDGET).findings:
+            owners = [None if owner is None else int(owner) for owner in finding.owners]
+            return Found(
+                Kind.CONTRADICTION,
+                edge_ids=tuple(dict.fromkeys(pk for pk in owners if pk is not None)),
+                conditions=tuple(zip(owners, finding.conditions, strict=True)),
+            )
+        return None
+
+    def _check_any_path(self, booking: Booking, path: Path, hops: int) -> Iterator[Found]:
+        """A contradiction if every path passes an edge that excludes the campaign by itself."""
+        looked_at = 0
+        excluded: dict[int, Found] = {}
+
+        def allows(edge_id: int) -> bool:
+            nonlocal looked_at
+            looked_at += 1
+            if looked_at > EDGES_LOOKED_AT:
+                return True
+            found = self._find_conflict(booking, [edge_id])
+            if found:
+                excluded[edge_id] = found
+            return found is None
+
+        reached = self.graph.cheapest_paths(booking.publisher_id, max_hops=hops, allows=allows)
+        if booking.advertiser_id in reached or not excluded:
+            return
+        on_path = [edge_id for edge_id in path.edge_ids if edge_id in excluded]
+        yield excluded[(on_path or sorted(excluded))[0]]
+
+    def _check_cycles(self, booking: Booking, hops: int) -> Iterator[Found]:
+        """Those that paths of this booking may pass."""
+        before = self._downstream(booking.publisher_id)
+        behind = self._upstream_graph.downstream(booking.advertiser_id, max_hops=hops)
+        for cycle in self.cycles:
+            if any(
+                before.get(party, hops) + behind.get(party, hops) <= hops for party in cycle.knot
+            ):
+                yield Found(Kind.CYCLE, cycle.edge_ids, cycle.party_ids)
+                return
+
+    def _read_rule(self, edge_id: int) -> Expression | None:
+        edge = Edge.objects.select_related("seller").get(pk=edge_id)
+        return self._read(edge.expression, edge.seller.organisation_id)
+
+    def _read(self, text: str, organisation_id: int | None) -> Expression | None:
+        """None where it no longer compiles: that is told elsewhere."""
+        try:
+            return read_expression(
+                text=text, catalog=self._catalog, organisation_id=organisation_id
+            )
+        except ExpressionError:
+            return None

@@ -1,0 +1,74 @@
+"""Checks bookings and keeps what was found: one when it is saved, all of them every night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import islice
+
+from django.db import transaction
+from django.utils import timezone
+
+from exchange.findings.checking import Checker, Found
+from exchange.findings.models import BookingFinding
+from exchange.findings.traffic import never_matched
+from exchange.market.models import Booking
+from exchange.market.querysets import BookingQuerySet
+
+CHUNK = 500
+Kind = BookingFinding.Kind
+
+
+def check_booking(*, booking: Booking) -> list[BookingFinding]:
+    """What is wrong with it now; a booking that rests is not judged."""
+    return check_bookings(booking_ids=[booking.pk])
+
+
+def check_bookings(
+    *, booking_ids: Iterable[int], checker: Checker | None = None
+) -> list[BookingFinding]:
+    ids, now = list(booking_ids), timezone.now()
+    bookings = judged().filter(pk__in=ids).order_by("pk")
+    silent = never_matched(bookings, today=now.date())
+    silent_ids = set(silent.order_by().values_list("pk", flat=True))
+    found: list[BookingFinding] = []
+    for booking in bookings:
+        checker = checker or Checker()
+        troubles = list(checker.check(booking))
+        if booking.pk in silent_ids:
+            troubles.append(Found(Kind.NEVER_MATCHED))
+        found += [as_row(booking, trouble, now) for trouble in troubles]
+    return replace_findings(ids, found)
+
+
+def check_all() -> int:
+    """Chunk by chunk, so that the list is never empty meanwhile. Says how many were found."""
+    checker, count = Checker(), 0
+    ids = judged().order_by("pk").values_list("pk", flat=True).iterator(CHUNK)
+    while chunk := list(islice(ids, CHUNK)):
+        count += len(check_bookings(booking_ids=chunk, checker=checker))
+    BookingFinding.objects.exclude(booking__in=judged().order_by()).delete()
+    return count
+
+
+def judged() -> BookingQuerySet:
+    """Bookings that are meant to be eligible."""
+    active = Booking.objects.active().with_parties()
+    return active.filter(campaign__status="live", campaign__retired_at=None)
+
+
+def as_row(booking: Booking, found: Found, now: datetime) -> BookingFinding:
+    return BookingFinding(
+        booking=booking,
+        kind=found.kind,
+        edge_ids=list(found.edge_ids),
+        party_ids=list(found.party_ids),
+        conditions=[list(condition) for condition in found.conditions],
+        checked_at=now,
+    )
+
+
+@transaction.atomic
+def replace_findings(ids: list[int], found: list[BookingFinding]) -> list[BookingFinding]:
+    BookingFinding.objects.filter(booking_id__in=ids).delete()
+    return BookingFinding.objects.bulk_create(found)

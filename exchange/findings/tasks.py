@@ -1,0 +1,10 @@
+"""What beat starts: it calls one service."""
+
+from celery import shared_task
+
+from exchange.findings import services
+
+
+@shared_task(name="findings.check_all")
+def check_all() -> int:
+    return services.check_all()
