@@ -306,3 +306,25 @@ def test_an_entry_beside_a_snapshot_is_lent_its_walk(index: ATree) -> None:
     ids, _, paths = live.state.match_with_paths(GERMAN)
     assert ids.tolist() == [9]
     assert paths.labels(path_key(SODA, 5)) == LABELS_OF_FRENCH
+
+
+def test_changing_an_edge_behind_many_bookings_is_one_redefinition() -> None:
+    """No booking is inserted again, and nothing is frozen anew: the store has as many nodes as
+    before, and what lies beside the last freeze holds no entry."""
+    index = ATree(CATALOG)
+    index.define("edge.1", "age >= 18")
+    count = 100_000
+    texts = [
+        f"publisher.id = 'p{i % 50}' and @edge.1 and age != {i % 1000} and country = 'C{i % 77}'"
+        for i in range(count)
+    ]
+    index.insert_many(range(count), texts)
+    visit = {"publisher.id": "p1", "age": 17, "country": "C1"}
+    frozen, before = index.freeze(), index.stats()
+    assert index.match(visit) == []
+    index.define("edge.1", "age >= 16")
+    base, _, beside = index._view()  # type: ignore[attr-defined]
+    assert base is frozen
+    assert len(beside) == 0
+    assert index.stats()["nodes"] == before["nodes"]
+    assert len(index.match(visit)) > 10
