@@ -41,9 +41,6 @@ def check_once(
     if not recheck and mark.is_known():
         return
     check()
-    # What was checked in memory must be what is on disk after a loss of power as well.
-    with suppress(OSError):
-        os.fsync(descriptor)
     mark.keep([descriptor])
 
 

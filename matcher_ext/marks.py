@@ -71,8 +71,11 @@ class Mark:
 
         Nothing is kept of files that changed meanwhile, or that might change unseen.
         """
-        settled = all(identity.is_settled() for identity in self.files)
-        if not settled or tuple(map(Identity.of, files)) != self.files:
+        if not all(identity.is_settled() for identity in self.files):
+            return
+        for file in files:
+            sync(file)
+        if tuple(map(Identity.of, files)) != self.files:
             return
         _remember(self)
         with suppress(OSError):
@@ -86,6 +89,16 @@ def _remember(mark: Mark) -> None:
     while len(_remembered) >= MAX_REMEMBERED:
         _remembered.pop(next(iter(_remembered)), None)
     _remembered[mark] = None
+
+
+def sync(file: int | Path) -> None:
+    """What was checked in memory must be what is on disk after a loss of power as well."""
+    with suppress(OSError):
+        if isinstance(file, int):
+            os.fsync(file)
+            return
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
 
 
 def read_mark(path: Path) -> str | None:

@@ -9,7 +9,6 @@ from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
-from matcher_ext.routes cimport Way
 from matcher_ext.thaw cimport Graph
 
 cdef class ScratchHolder:
@@ -38,18 +37,6 @@ cdef class Overlay:
     cdef vector[uint32_t] meanings      # .. and their roots in `definitions`
     cdef vector[uint32_t] wanted        # reaches of the snapshot below ..
     cdef vector[uint32_t] lent          # .. and the slots of `definitions` that they answer for
-
-cdef struct FoundPath:
-    int64_t key                     # see path_key
-    uint32_t way
-
-cdef class Paths:
-    """The cheapest paths that one visit was found to take. Immutable; keeps its snapshot alive."""
-    cdef Snapshot snapshot
-    cdef vector[Way] ways
-    cdef vector[FoundPath] found    # ascending
-
-    cdef uint32_t _find(self, int64_t key) noexcept nogil
 
 cdef class Snapshot:
     cdef Plan plan
@@ -84,7 +71,6 @@ cdef class Snapshot:
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
     cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
-    cdef Paths _copy_paths(self, ScratchHolder holder)
 
 cdef Snapshot make_snapshot()
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

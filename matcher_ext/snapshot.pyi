@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matcher_ext.answers import AnswerFunction, SlotAnswers, VisitAnswers
 from matcher_ext.catalog import CompiledCatalog
+from matcher_ext.paths import Paths
 
 class Overlay:
     dead_count: int
@@ -18,14 +19,6 @@ class Overlay:
         names: Collection[str],
         borrowed: Collection[str] = ...,
     ) -> None: ...
-
-def path_key(party: int, hops: int) -> int: ...
-
-class Paths:
-    def __len__(self) -> int: ...
-    def shares(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.float64]: ...
-    def labels(self, key: int) -> list[str]: ...
-    def edges(self, key: int) -> tuple[int, ...]: ...
 
 class Snapshot:
     catalog: CompiledCatalog

@@ -47,9 +47,8 @@ from matcher_ext.matching cimport (
     run_match,
     walk_visit,
 )
+from matcher_ext.paths cimport copy_paths
 from matcher_ext.plan cimport *
-from matcher_ext.route_section cimport Reach, RoutePlan
-from matcher_ext.routes cimport RouteNode, share_of
 from matcher_ext.thaw cimport lend_graph, thaw_graph
 from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
 
@@ -191,7 +190,7 @@ cdef class Snapshot:
         malformed = tuple(
             self.catalog.names[attribute] for attribute in holder.scratch.visit.malformed
         )
-        paths = self._copy_paths(holder)
+        paths = copy_paths(self, &self.plan.routes, &holder.scratch)
         self.pool.append(holder)
         return matched, malformed, paths
 
@@ -582,88 +581,6 @@ cdef class Snapshot:
         if target.shape[0]:
             copy_ids(&self.plan, &holder.scratch, &target[0])
         return matched
-
-
-    cdef Paths _copy_paths(self, ScratchHolder holder):
-        cdef Paths paths = Paths.__new__(Paths)
-        cdef const Reach* reach
-        cdef FoundPath found
-        cdef size_t i
-        paths.snapshot = self
-        for i in range(holder.scratch.reached.size()):
-            if holder.scratch.reached[i].way != NOTHING:
-                reach = &self.plan.routes.reaches[holder.scratch.reached[i].reach]
-                found.key = path_key(reach.party, reach.hops)
-                found.way = holder.scratch.reached[i].way
-                paths.found.push_back(found)
-        if paths.found.size():
-            paths.ways = holder.scratch.walk.ways
-            sort(paths.found.begin(), paths.found.end(), has_smaller_key)
-        return paths
-
-
-cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil:
-    return a.key < b.key
-
-
-cpdef int64_t path_key(int64_t party, int64_t hops) noexcept nogil:
-    """What a reach is asked for by: the party and the limit of hops in one number."""
-    return party << 4 | hops
-
-
-cdef class Paths:
-    def __init__(self):
-        raise TypeError("Paths come from match_with_paths")
-
-    def __len__(self):
-        return self.found.size()
-
-    def shares(self, const int64_t[::1] keys):
-        """What each of these paths leaves of 1, as a numpy array; 0 where it is not known."""
-        shares = numpy.zeros(keys.shape[0], dtype=numpy.float64)
-        cdef double[::1] target = shares
-        cdef Py_ssize_t i
-        cdef uint32_t way
-        for i in range(keys.shape[0]):
-            way = self._find(keys[i])
-            if way != NOTHING:
-                target[i] = share_of(&self.ways[way])
-        return shares
-
-    def labels(self, int64_t key):
-        """The parties of a path from the publisher on, as the graph labels them."""
-        cdef const RoutePlan* routes = &self.snapshot.plan.routes
-        cdef uint32_t way = self._find(key)
-        cdef const RouteNode* node
-        labels = []
-        while way != NOTHING:
-            node = &routes.routes.nodes[self.ways[way].node]
-            labels.append(routes.bytes[node.label:node.label + node.label_length].decode())
-            way = self.ways[way].before
-        labels.reverse()
-        return labels
-
-    def edges(self, int64_t key):
-        """The edge ids of a path from the publisher on; empty where it is not known."""
-        cdef uint32_t way = self._find(key)
-        edges = []
-        while way != NOTHING and self.ways[way].before != NOTHING:
-            edges.append(self.snapshot.plan.routes.routes.edge_ids[self.ways[way].edge])
-            way = self.ways[way].before
-        edges.reverse()
-        return tuple(edges)
-
-    cdef uint32_t _find(self, int64_t key) noexcept nogil:
-        cdef size_t low = 0, high = self.found.size(), middle
-        while low < high:
-            middle = (low + high) // 2
-            if self.found[middle].key < key:
-                low = middle + 1
-            else:
-                high = middle
-        if low == self.found.size() or self.found[low].key != key:
-            return NOTHING
-        return self.found[low].way
 
 
 cdef class Overlay:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from exchange.routing import Link, Path
 from matcher_ext import ATree, LiveIndex, Snapshot
+from matcher_ext.paths import path_key
 from matcher_ext.refusals import UnknownDefinitionError
-from matcher_ext.snapshot import path_key
 from targeting import Catalog, Expression, parse
 from tests.matcher_ext.test_routes import (
     CONDITIONS,

@@ -1,0 +1,93 @@
+"""Paths of one visit, asked for by party and hops (paths.pxd)."""
+import numpy
+
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.algorithm cimport sort
+
+from matcher_ext.arena cimport NOTHING
+from matcher_ext.filling cimport Scratch
+from matcher_ext.route_section cimport Reach, RoutePlan
+from matcher_ext.routes cimport RouteNode, share_of
+
+
+cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch):
+    cdef Paths paths = Paths.__new__(Paths)
+    cdef const Reach* reach
+    cdef FoundPath found
+    cdef size_t i
+    paths.owner = owner
+    paths.routes = routes
+    for i in range(scratch.reached.size()):
+        if scratch.reached[i].way != NOTHING:
+            reach = &routes.reaches[scratch.reached[i].reach]
+            found.key = path_key(reach.party, reach.hops)
+            found.way = scratch.reached[i].way
+            paths.found.push_back(found)
+    if paths.found.size():
+        paths.ways = scratch.walk.ways
+        sort(paths.found.begin(), paths.found.end(), has_smaller_key)
+    return paths
+
+
+cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil:
+    return a.key < b.key
+
+
+cpdef int64_t path_key(int64_t party, int64_t hops) noexcept nogil:
+    """What a reach is asked for by: the party and the limit of hops in one number."""
+    return party << 4 | hops
+
+
+cdef class Paths:
+    def __init__(self):
+        raise TypeError("Paths come from match_with_paths")
+
+    def __len__(self):
+        return self.found.size()
+
+    def shares(self, const int64_t[::1] keys):
+        """What each of these paths leaves of 1, as a numpy array; 0 where it is not known."""
+        shares = numpy.zeros(keys.shape[0], dtype=numpy.float64)
+        cdef double[::1] target = shares
+        cdef Py_ssize_t i
+        cdef uint32_t way
+        for i in range(keys.shape[0]):
+            way = self._find(keys[i])
+            if way != NOTHING:
+                target[i] = share_of(&self.ways[way])
+        return shares
+
+    def labels(self, int64_t key):
+        """The parties of a path from the publisher on, as the graph labels them."""
+        cdef const RoutePlan* routes = self.routes
+        cdef uint32_t way = self._find(key)
+        cdef const RouteNode* node
+        labels = []
+        while way != NOTHING:
+            node = &routes.routes.nodes[self.ways[way].node]
+            labels.append(routes.bytes[node.label:node.label + node.label_length].decode())
+            way = self.ways[way].before
+        labels.reverse()
+        return labels
+
+    def edges(self, int64_t key):
+        """The edge ids of a path from the publisher on; empty where it is not known."""
+        cdef uint32_t way = self._find(key)
+        edges = []
+        while way != NOTHING and self.ways[way].before != NOTHING:
+            edges.append(self.routes.routes.edge_ids[self.ways[way].edge])
+            way = self.ways[way].before
+        edges.reverse()
+        return tuple(edges)
+
+    cdef uint32_t _find(self, int64_t key) noexcept nogil:
+        cdef size_t low = 0, high = self.found.size(), middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.found[middle].key < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low == self.found.size() or self.found[low].key != key:
+            return NOTHING
+        return self.found[low].way
