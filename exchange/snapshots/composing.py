@@ -23,7 +23,7 @@ from exchange.snapshots.market import BookedPair, CampaignRow, Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
 from exchange.snapshots.vocabulary import Vocabulary
-from matcher_ext.snapshot import path_key
+from matcher_ext.paths import path_key
 from targeting import Expression, ExpressionError
 
 MAX_SKIPPED_KEPT = 100

@@ -22,7 +22,7 @@ from exchange.serving.directory import (
 )
 from exchange.serving.eligibility import EligibilityService
 from matcher_ext import ATree
-from matcher_ext.snapshot import path_key
+from matcher_ext.paths import path_key
 from tests.serving.published import CATALOG, row
 
 HERALD, ADNET, GLOBEX = 1, 2, 3
