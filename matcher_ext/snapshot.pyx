@@ -58,7 +58,7 @@ from matcher_ext.refusals import SnapshotError, UnknownIdError
 
 # Of check_plan: to be raised with every check that is added, so that files are checked again.
 CHECKS = 2
-WORKING_BYTES = 256 << 20
+WORKING_BYTES = 512 << 20
 
 cdef enum:
     FIRST_ROWS = 16         # matched one by one to see how long that takes
