@@ -24,7 +24,7 @@ from exchange.market.demo.campaigns import Campaign, stream_campaigns  # noqa: E
 from exchange.market.demo.graph import Graph, GraphSize, build_graph  # noqa: E402
 from exchange.market.demo.visit_table import make_day  # noqa: E402
 from exchange.market.demo.visits import open_source  # noqa: E402
-from exchange.market.seed import read_attributes  # noqa: E402
+from exchange.market.seed import seeded_catalog  # noqa: E402
 from exchange.routing import Link  # noqa: E402
 from exchange.serving.bookings import BookingRow, write_bookings  # noqa: E402
 from exchange.serving.callers import ELIGIBILITY_READ  # noqa: E402
@@ -39,7 +39,6 @@ from exchange.serving.directory import (  # noqa: E402
 from exchange.snapshots.composing import Composer  # noqa: E402
 from exchange.snapshots.market import BookedPair, CampaignRow, Market, PartyRow  # noqa: E402
 from matcher_ext import ATree  # noqa: E402
-from targeting import Attribute, AttributeType, Catalog  # noqa: E402
 
 SEED = 1
 KEY = "tl_of-the-benchmark"
@@ -129,7 +128,7 @@ def make_market(graph: Graph, size: ExchangeSize, today: date) -> Market:
     edges = {number: edge for number, edge in enumerate(graph.edges, 1) if edge.is_active}
     return Market(
         read_at=datetime.now(UTC),
-        catalog=read_catalog(),
+        catalog=seeded_catalog(),
         parties={n: PartyRow(party.name, party.seller_id) for n, party in enumerate(graph.parties)},
         links=[Link(n, e.seller, e.buyer, e.fee_percent / 100) for n, e in edges.items()],
         edge_expressions={number: edge.expression for number, edge in edges.items()},
@@ -146,19 +145,6 @@ def as_row(campaign: Campaign) -> CampaignRow:
         starts_at=campaign.starts_at,
         ends_at=campaign.ends_at,
         bid_cpm=Decimal(str(campaign.bid_cpm)),
-    )
-
-
-def read_catalog() -> Catalog:
-    return Catalog(
-        Attribute(
-            name=row["name"],
-            type=AttributeType(row["type"]),
-            domain=tuple(row.get("values", ())) or None,
-            required=row.get("is_required", False),
-            openrtb=row["openrtb_path"],
-        )
-        for row in read_attributes()
     )
 
 

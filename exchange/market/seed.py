@@ -13,12 +13,28 @@ from typing import Any
 from django.apps import apps as installed_apps
 from django.apps.registry import Apps
 
+from targeting import Attribute, AttributeType, Catalog
+
 ATTRIBUTES_FILE = Path(__file__).with_name("attributes.json")
 
 
 def read_attributes() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads(ATTRIBUTES_FILE.read_text(encoding="utf-8"))
     return rows
+
+
+def seeded_catalog() -> Catalog:
+    """The catalogue that a new exchange starts with, without a database."""
+    return Catalog(
+        Attribute(
+            name=row["name"],
+            type=AttributeType(row["type"]),
+            domain=tuple(row.get("values", ())) or None,
+            required=row.get("is_required", False),
+            openrtb=row["openrtb_path"],
+        )
+        for row in read_attributes()
+    )
 
 
 def seed_attributes(*, using: str, apps: Apps = installed_apps, **_: object) -> None:

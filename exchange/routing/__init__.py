@@ -4,7 +4,6 @@ Plain Python on plain values: no Django, no expressions. What an edge's expressi
 visit comes in as a function, so that the compiled walk and this package can be compared.
 """
 
-from exchange.routing.changes import affected_pairs
 from exchange.routing.graph import MAX_HOPS, Graph, Link, Path, cheapest_paths
 from exchange.routing.policies import BrokenPathError, Policy, pin_path
 
@@ -15,7 +14,6 @@ __all__ = [
     "Link",
     "Path",
     "Policy",
-    "affected_pairs",
     "cheapest_paths",
     "pin_path",
 ]

@@ -11,10 +11,11 @@ import pytest
 from django.test import Client
 
 from exchange.api.openapi import OPENAPI_PATH, describe_api
+from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
-from tests.serving.bid_requests import bid_request, full_catalog
+from tests.serving.bid_requests import bid_request
 from tests.serving.calling import post
 from tests.serving.published import publish, publish_keys
 
@@ -67,7 +68,7 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 def endpoint(tmp_path: Path) -> EligibilityEndpoint:
     directory = SnapshotDirectory(tmp_path)
     publish_keys(directory)
-    publish(directory, {1: "true", 2: "geo.country = 'USA'"}, catalog=full_catalog())
+    publish(directory, {1: "true", 2: "geo.country = 'USA'"}, catalog=seeded_catalog())
     return EligibilityEndpoint(EligibilityService(directory.root))
 
 

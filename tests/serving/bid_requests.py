@@ -1,25 +1,8 @@
-"""A bid request as exchanges send them, and the catalogue that reads it."""
+"""A bid request as exchanges send them."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from exchange.market.seed import read_attributes
-from targeting import Attribute, AttributeType, Catalog
-
-
-def full_catalog() -> Catalog:
-    """The catalogue that a new exchange starts with."""
-    return Catalog(
-        Attribute(
-            name=row["name"],
-            type=AttributeType(row["type"]),
-            domain=tuple(row.get("values", ())) or None,
-            required=row.get("is_required", False),
-            openrtb=row["openrtb_path"],
-        )
-        for row in read_attributes()
-    )
 
 
 def bid_request() -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.requests import MAX_BATCH, MAX_BATCH_BYTES
-from tests.serving.bid_requests import bid_request, full_catalog
+from tests.serving.bid_requests import bid_request
 from tests.serving.calling import call, post
 from tests.serving.published import BOTH_KEY, REPORTS_KEY, publish, publish_keys
 
@@ -28,7 +29,7 @@ EXPRESSIONS = {
 def directory(tmp_path: Path) -> SnapshotDirectory:
     directory = SnapshotDirectory(tmp_path)
     publish_keys(directory)
-    publish(directory, EXPRESSIONS, catalog=full_catalog())
+    publish(directory, EXPRESSIONS, catalog=seeded_catalog())
     return directory
 
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exchange.market.seed import seeded_catalog
 from exchange.serving.openrtb import DERIVED, ENUMERATIONS, read_impressions, read_sources
 from exchange.serving.problems import ProblemError
-from tests.serving.bid_requests import bid_request, full_catalog
+from tests.serving.bid_requests import bid_request
 
-CATALOG = full_catalog()
+CATALOG = seeded_catalog()
 SOURCES = read_sources(CATALOG.to_json())
 
 
