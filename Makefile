@@ -4,6 +4,9 @@ PYTHON ?= python3
 PORT ?= 8000
 VENV := .venv/bin
 LAUNCHER := $(VENV)/python -m exchange.launcher
+# Each process has its own Postgres, Redis and Spark; JOBS=0 runs in one, which a debugger needs.
+JOBS ?= 2
+PYTEST := $(VENV)/python -m pytest -n $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run stop check test unit lint bench soak clean distclean
@@ -27,10 +30,10 @@ check: setup  ## start everything, ask for one visit's eligible campaigns, print
 	@$(LAUNCHER) check
 
 test: setup  ## the whole suite: unit, database, Celery, Spark, browser
-	@$(VENV)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 unit: setup  ## the quick suite: what needs no server, no Spark and no browser
-	@$(VENV)/python -m pytest tests/targeting tests/matcher_ext tests/routing $(ARGS)
+	@$(PYTEST) tests/targeting tests/matcher_ext tests/routing $(ARGS)
 
 lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
 	@$(VENV)/ruff check .

@@ -35,7 +35,9 @@ NO_BROWSER = (
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(services: dict[str, str]) -> None:
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, services: dict[str, str]
+) -> None:
     """pytest-django asks for this before it makes the test database: the server must run then."""
 
 

@@ -17,10 +17,16 @@ import pytest
 from exchange.launcher.java import JavaMissingError, find_java_home
 from exchange.launcher.servers import Servers, plan_servers
 
+# The processes of a parallel run inherit the first one's environment, but not its servers.
+PLANNED = "TREELINE_TEST_SERVERS"
+for _name in os.environ.pop(PLANNED, "").split():
+    del os.environ[_name]
+
 _var = Path(tempfile.mkdtemp(prefix="treeline-test-"))
 _servers: Servers = plan_servers(var=_var, is_durable=False)
 os.environ["TREELINE_VAR"] = str(_var)
 os.environ.update(_servers.environment())
+os.environ[PLANNED] = " ".join(_servers.environment())
 with suppress(JavaMissingError):  # the tests that need it say so
     os.environ["JAVA_HOME"] = str(find_java_home())
 
