@@ -20,6 +20,12 @@ PASSWORD = "kept-to-myself"
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Settings) -> None:
+    """Dozens of attempts, and no other process that would have to know the hash."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def frank(operator: Organisation) -> User:
     return User.objects.create_user("frank", password=PASSWORD, organisation=operator)
