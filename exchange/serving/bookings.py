@@ -13,7 +13,6 @@ Rows are found by binary search, so no Python object exists for a booking that i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -42,8 +41,7 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BookingRow:
+class BookingRow(msgspec.Struct, frozen=True, gc=False):
     """One booking as answers name it. Of one that takes any path, path, fee and net CPM are those
     of the cheapest path there is, which no visit may be able to take."""
 
@@ -100,7 +98,7 @@ def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
         writer.write_batch(batch)
 
 
-def as_integers(values: Sequence[int], kind: pa.DataType) -> pa.Array:
+def as_integers(values: Sequence[int] | Integers, kind: pa.DataType) -> pa.Array:
     """Not `pa.array`, which imports pandas: seconds in every process that writes."""
     buffer = pa.py_buffer(np.array(values, f"int{kind.bit_width}"))
     return pa.Array.from_buffers(kind, len(values), [None, buffer])
@@ -119,11 +117,11 @@ def as_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), buffers)
 
 
-def ranks(rows: Sequence[BookingRow]) -> list[int]:
-    order = sorted(range(len(rows)), key=lambda i: (-rows[i].net_cpm, rows[i].campaign_id, i))
-    places = [0] * len(rows)
-    for place, row in enumerate(order):
-        places[row] = place
+def ranks(rows: Sequence[BookingRow]) -> Integers:
+    worth = np.array([-row.net_cpm for row in rows], np.float64)
+    order = np.lexsort((np.array([row.campaign_id for row in rows], np.int64), worth))
+    places = np.empty(len(rows), np.int32)
+    places[order] = np.arange(len(rows), dtype=np.int32)
     return places
 
 

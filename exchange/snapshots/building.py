@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -61,13 +62,20 @@ def set_routes(index: ATree, composer: Composer) -> None:
 
 
 def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:
+    """One chunk goes into the index, which needs no GIL, while the next one is composed."""
     entries: list[Entry] = []
-    for chunk in chunks(composer.entries()):
-        index.insert_many(
-            [entry.row.booking_id for entry in chunk], [entry.text for entry in chunk]
-        )
-        entries += chunk
-        progress.advance(len(chunk))
+    with ThreadPoolExecutor(max_workers=1) as inserter:
+        before: Future[None] | None = None
+        for chunk in chunks(composer.entries()):
+            ids = [entry.row.booking_id for entry in chunk]
+            texts = [entry.text for entry in chunk]
+            if before is not None:
+                before.result()
+            before = inserter.submit(index.insert_many, ids, texts)
+            entries += chunk
+            progress.advance(len(chunk))
+        if before is not None:
+            before.result()
     return entries
 
 

@@ -17,8 +17,9 @@ from exchange.serving.eligibility import PUBLISHER, stamp
 from exchange.snapshots.building import Built
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.sampling import VisitMaker
+from exchange.snapshots.texts import read_tree
 from matcher_ext import Snapshot
-from targeting import Expression
+from targeting import Expression, ExpressionError
 
 SAMPLED_BOOKINGS = 150
 SAMPLED_VISITS = 100
@@ -66,7 +67,7 @@ def check_sample(index: Snapshot, built: Built, advance: Callable[[int], None]) 
 def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:
     compiled = [composer.campaigns[entry.row.campaign_id]]
     compiled += [composer.edges[edge_id] for edge_id in edges_of(composer, entry)]
-    return [part for part in compiled if isinstance(part, Expression)]
+    return [read_tree(part) for part in compiled if not isinstance(part, ExpressionError)]
 
 
 def edges_of(composer: Composer, entry: Entry) -> Sequence[int]:
@@ -125,7 +126,7 @@ def walk_finds(composer: Composer, reach: tuple[int, int], visit: dict[str, obje
 
     def allows(edge_id: int) -> bool:
         edge = composer.edges[edge_id]
-        return isinstance(edge, Expression) and edge.evaluate(visit) is True
+        return not isinstance(edge, ExpressionError) and read_tree(edge).evaluate(visit) is True
 
     advertiser_id, hops = reach
     source = composer.party_ids[str(visit[PUBLISHER])]

@@ -7,12 +7,14 @@ A booking that cannot be built is left out with its reason; it never spoils the 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
+
+import msgspec
 
 from exchange.market.models import Booking
 from exchange.market.models.bookings import DEFAULT_HOPS
@@ -22,22 +24,54 @@ from exchange.serving.bookings import BookingRow
 from exchange.snapshots.market import BookedPair, CampaignRow, Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
+from exchange.snapshots.texts import Compiled, Readable
 from exchange.snapshots.vocabulary import Vocabulary
 from matcher_ext.paths import path_key
-from targeting import Expression, ExpressionError
+from targeting import ExpressionError
 
 MAX_SKIPPED_KEPT = 100
+MAX_REASONS_KEPT = 20
+ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
+# Policy, publisher, advertiser, and the hops or the edges that the booking asks for.
+RouteKey = tuple[str, int, int, int | tuple[int, ...]]
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A booking as the index takes it, and as answers name it. `reach` instead of edges: the
+    advertiser and the most hops of one that takes any path. Its text is kept in parts that it
+    shares with others."""
+
+    row: BookingRow
+    edge_ids: tuple[int, ...]
+    parts: tuple[str, ...]
+    reach: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A booking as the index takes it, and as answers name it. `reach` instead of edges: the
-    advertiser and the most hops of one that takes any path."""
+class Offer:
+    """What all bookings of a campaign have in common. `conditions` are flight and expression."""
 
-    row: BookingRow
-    text: str
+    name: str
+    advertiser: str
+    conditions: str
+    bid: tuple[int, int]
+    bid_cpm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What all bookings on a path have in common. `conditions` are publisher and path."""
+
+    sellers: tuple[str, ...]
     edge_ids: tuple[int, ...]
-    reach: tuple[int, int] | None = None
+    reach: tuple[int, int] | None
+    conditions: str
+    fee_percent: float
+    share: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +86,21 @@ class Routes:
 
 @dataclass(slots=True)
 class Skipped:
-    """Bookings left out: the first ones with their reason, and how many in all."""
+    """Bookings left out: the first ones with their reason, and how many of each reason."""
 
     first: list[dict[str, object]] = field(default_factory=list)
-    count: int = 0
+    by_reason: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        return self.by_reason.total()
+
+    def most_frequent(self) -> list[dict[str, object]]:
+        frequent = self.by_reason.most_common(MAX_REASONS_KEPT)
+        return [{"reason": reason, "bookings": count} for reason, count in frequent]
 
     def add(self, pair: BookedPair, reason: str) -> None:
-        self.count += 1
+        self.by_reason[reason] += 1
         if len(self.first) < MAX_SKIPPED_KEPT:
             self.first.append(
                 {
@@ -73,13 +115,13 @@ class SkipError(Exception):
     """This booking cannot be built; the message says why, for people."""
 
 
-class Compiled(dict[int, Expression | ExpressionError]):
+class Texts(dict[int, Compiled]):
     """Expressions by the id of what they belong to, each compiled when it is first asked for."""
 
-    def __init__(self, compile_one: Callable[[int], Expression | ExpressionError]) -> None:
+    def __init__(self, compile_one: Callable[[int], Compiled]) -> None:
         self._compile_one = compile_one
 
-    def __missing__(self, key: int) -> Expression | ExpressionError:
+    def __missing__(self, key: int) -> Compiled:
         self[key] = self._compile_one(key)
         return self[key]
 
@@ -92,18 +134,19 @@ class Composer:
         self.skipped = Skipped()
         self.quarantine = quarantine or Quarantine()
         self.vocabulary = Vocabulary(market, self.quarantine)
-        self.edges = Compiled(self._compile_edge)
-        self.campaigns = Compiled(self._compile_campaign)
+        self.edges = Texts(self._compile_edge)
+        self.campaigns = Texts(self._compile_campaign)
         self.graph = Graph(market.links, market.names())
         self._paths: dict[tuple[int, int], dict[int, Path]] = {}
-        self._told: dict[tuple[int, ...], tuple[tuple[str, ...], float]] = {}
+        self.offers: dict[int, Offer] = {}
+        self._routes: dict[RouteKey, Route | str] = {}  # or why there is none
 
     @cached_property
     def party_ids(self) -> dict[str, int]:
         """By seller id."""
         return {party.seller_id: party_id for party_id, party in self.market.parties.items()}
 
-    def definitions(self) -> Iterator[tuple[str, Expression]]:
+    def definitions(self) -> Iterator[tuple[str, Readable]]:
         """What campaigns and edges refer to, each after what it refers to itself, as far as it
         compiles; what needs another one is skipped by `entries`."""
         edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
@@ -112,7 +155,7 @@ class Composer:
         yield from self.vocabulary.slots.items()
         yield from self.vocabulary.audiences.items()
         for edge_id, compiled in edges.items():
-            if isinstance(compiled, Expression):
+            if not isinstance(compiled, ExpressionError):
                 yield edge_name(edge_id), compiled
 
     def entries(self) -> Iterator[Entry]:
@@ -124,27 +167,29 @@ class Composer:
                 self.skipped.add(pair, str(skip))
 
     def compose(self, pair: BookedPair) -> Entry:
-        campaign = self.market.campaigns[pair.campaign_id]
-        expression = self._usable(self.campaigns[pair.campaign_id], "The campaign's expression")
-        path = self._path(pair, campaign.advertiser_id)
-        row = self._row(pair, campaign, path)
-        if pair.policy == Booking.Policy.ANY:
-            reach = campaign.advertiser_id, pair.hop_limit
-            text = entry_text(row.publisher, campaign, [reach_name(*reach)], expression)
-            bid_cpm = float(campaign.bid_cpm)
-            row = replace(row, reach=path_key(*reach), bid_cpm=bid_cpm)
-            return Entry(row, text, (), reach)
-        for edge_id in path.edge_ids:
-            self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
-        names = [edge_name(edge_id) for edge_id in path.edge_ids]
-        return Entry(row, entry_text(row.publisher, campaign, names, expression), path.edge_ids)
+        offer = self.offers.get(pair.campaign_id) or self._make_offer(pair.campaign_id)
+        route = self._route(pair)
+        reach = route.reach
+        row = BookingRow(
+            booking_id=pair.booking_id,
+            campaign_id=pair.campaign_id,
+            campaign=offer.name,
+            advertiser=offer.advertiser,
+            publisher=route.sellers[0],
+            path=route.sellers,
+            fee_percent=route.fee_percent,
+            net_cpm=find_net(offer.bid, route.share),
+            reach=0 if reach is None else path_key(*reach),
+            bid_cpm=0.0 if reach is None else offer.bid_cpm,
+        )
+        return Entry(row, route.edge_ids, (route.conditions, offer.conditions), reach)
 
     def routes(self) -> Routes:
         """The graph for the index, without edges whose expression does not compile."""
         links = [
             (link.edge_id, link.seller_id, link.buyer_id, int(10_000 * (1 - Fraction(link.fee))))
             for link in self.market.links
-            if isinstance(self.edges[link.edge_id], Expression)
+            if not isinstance(self.edges[link.edge_id], ExpressionError)
         ]
         labels = {party_id: party.seller_id for party_id, party in self.market.parties.items()}
         buyers = {link.buyer_id for link in self.market.links}
@@ -167,27 +212,72 @@ class Composer:
             if pair.policy == Booking.Policy.ANY
         }
 
-    def _compile_edge(self, edge_id: int) -> Expression | ExpressionError:
+    def _compile_edge(self, edge_id: int) -> Compiled:
         link = self.graph.links[edge_id]
         text = self.market.edge_expressions[edge_id]
         return self._compile(ChangeKind.EDGE, edge_id, text, link.seller_id)
 
-    def _compile_campaign(self, campaign_id: int) -> Expression | ExpressionError:
+    def _compile_campaign(self, campaign_id: int) -> Compiled:
         row = self.market.campaigns[campaign_id]
         return self._compile(ChangeKind.CAMPAIGN, campaign_id, row.expression, row.advertiser_id)
 
-    def _compile(
-        self, kind: ChangeKind, object_id: int, text: str, party_id: int
-    ) -> Expression | ExpressionError:
+    def _compile(self, kind: ChangeKind, object_id: int, text: str, party_id: int) -> Compiled:
         owner = self.market.organisation_of(party_id)
         return self.quarantine.compile(
             kind, object_id, text, lambda form: self.vocabulary.compile(form, owner)
         )
 
-    def _usable(self, compiled: Expression | ExpressionError, what: str) -> Expression:
+    def _usable(self, compiled: Compiled, what: str) -> Readable:
         if isinstance(compiled, ExpressionError):
             raise SkipError(f"{what} no longer compiles: {compiled}")
         return compiled
+
+    def _make_offer(self, campaign_id: int) -> Offer:
+        campaign = self.market.campaigns[campaign_id]
+        expression = self._usable(self.campaigns[campaign_id], "The campaign's expression")
+        offer = Offer(
+            name=campaign.name,
+            advertiser=self.market.parties[campaign.advertiser_id].name,
+            conditions=campaign_text(campaign, expression),
+            bid=campaign.bid_cpm.as_integer_ratio(),
+            bid_cpm=float(campaign.bid_cpm),
+        )
+        self.offers[campaign_id] = offer
+        return offer
+
+    def _route(self, pair: BookedPair) -> Route:
+        """Found once for all bookings between two parties that choose in the same way."""
+        advertiser_id = self.market.campaigns[pair.campaign_id].advertiser_id
+        choice = pair.hop_limit if pair.policy == ANY else tuple(pair.pinned_edges)
+        key = pair.policy, pair.publisher_id, advertiser_id, choice
+        route = self._routes.get(key)
+        if route is None:
+            try:
+                route = self._make_route(pair, advertiser_id)
+            except SkipError as skip:
+                route = str(skip)
+            self._routes[key] = route
+        if isinstance(route, str):
+            raise SkipError(route)
+        return route
+
+    def _make_route(self, pair: BookedPair, advertiser_id: int) -> Route:
+        path = self._path(pair, advertiser_id)
+        reach = (advertiser_id, pair.hop_limit) if pair.policy == ANY else None
+        edge_ids = () if reach else path.edge_ids
+        for edge_id in edge_ids:
+            self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
+        names = [reach_name(*reach)] if reach else [edge_name(edge_id) for edge_id in edge_ids]
+        parties = self.market.parties
+        sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)
+        return Route(
+            sellers=sellers,
+            edge_ids=edge_ids,
+            reach=reach,
+            conditions=route_text(sellers[0], names),
+            fee_percent=round(float(100 * (1 - path.net_share)), 4),
+            share=path.net_share.as_integer_ratio(),
+        )
 
     def _path(self, pair: BookedPair, advertiser_id: int) -> Path:
         """Of a booking that takes any path: the cheapest one that there is within its hops."""
@@ -212,37 +302,18 @@ class Composer:
             raise SkipError(f"No active path leads from the publisher to the advertiser{within}.")
         return path
 
-    def _row(self, pair: BookedPair, campaign: CampaignRow, path: Path) -> BookingRow:
-        parties = self.market.parties
-        sellers, fee_percent = self._tell(path)
-        return BookingRow(
-            booking_id=pair.booking_id,
-            campaign_id=pair.campaign_id,
-            campaign=campaign.name,
-            advertiser=parties[campaign.advertiser_id].name,
-            publisher=sellers[0],
-            path=sellers,
-            fee_percent=fee_percent,
-            net_cpm=find_net(campaign.bid_cpm, path.net_share),
-        )
 
-    def _tell(self, path: Path) -> tuple[tuple[str, ...], float]:
-        """What many bookings say of the path that they share."""
-        if path.edge_ids not in self._told:
-            parties = self.market.parties
-            sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)
-            self._told[path.edge_ids] = sellers, round(float(100 * (1 - path.net_share)), 4)
-        return self._told[path.edge_ids]
+def route_text(publisher: str, names: Sequence[str]) -> str:
+    """The first part of an entry. `names`: the definitions that its path consists of."""
+    parts = [f"publisher.id = {json.dumps(publisher)}", *(f"@{name}" for name in names)]
+    return " and ".join(parts)
 
 
-def entry_text(
-    publisher: str, campaign: CampaignRow, names: Sequence[str], expression: Expression
-) -> str:
-    """`names`: the definitions that its path consists of."""
-    parts = [f"publisher.id = {json.dumps(publisher)}", f"time >= '{utc(campaign.starts_at)}'"]
+def campaign_text(campaign: CampaignRow, expression: Readable) -> str:
+    """The second part: the flight, kept outside what campaigns share, and the expression."""
+    parts = [f" and time >= '{utc(campaign.starts_at)}'"]
     if campaign.ends_at is not None:
         parts.append(f"time < '{utc(campaign.ends_at)}'")
-    parts += [f"@{name}" for name in names]
     # The line break ends a comment in the campaign's last line.
     parts.append(f"({expression.text}\n)")
     return " and ".join(parts)
@@ -256,11 +327,9 @@ def reach_name(advertiser_id: int, hops: int) -> str:
     return f"reach.{advertiser_id}.{hops}"
 
 
-def find_net(bid_cpm: Decimal, share: Fraction) -> float:
-    """Exact before it is rounded, like the product of fractions, without their common divisors: a
-    sixth of the time, a million times per build."""
-    numerator, denominator = bid_cpm.as_integer_ratio()
-    return round(numerator * share.numerator / (denominator * share.denominator), 4)
+def find_net(bid: tuple[int, int], share: tuple[int, int]) -> float:
+    """Of fractions: exact before it is rounded."""
+    return round(bid[0] * share[0] / (bid[1] * share[1]), 4)
 
 
 @lru_cache(maxsize=100_000)  # most bookings share theirs with others of their campaign

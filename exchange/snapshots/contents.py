@@ -17,7 +17,6 @@ import pyarrow as pa
 from exchange.serving.bookings import as_bytes, as_integers
 from exchange.serving.directory import DirectoryError, SnapshotDirectory, SnapshotInfo
 from exchange.snapshots.composing import Composer, Entry
-from targeting import Expression
 
 CAMPAIGNS_FILE = "campaigns.arrow"
 MAX_SHOWN = 100
@@ -66,11 +65,11 @@ def write_campaigns(folder: Path, composer: Composer, entries: Iterable[Entry]) 
 
 
 def digest_campaign(composer: Composer, campaign_id: int) -> bytes:
-    row = composer.market.campaigns[campaign_id]
-    compiled = composer.campaigns[campaign_id]
-    text = compiled.text if isinstance(compiled, Expression) else row.expression
-    parts = (row.name, str(row.advertiser_id), text, str(row.bid_cpm), row.starts_at, row.ends_at)
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+    """Only of a campaign with an entry, so there is an offer."""
+    row, offer = composer.market.campaigns[campaign_id], composer.offers[campaign_id]
+    numbers = (row.advertiser_id, *offer.bid, len(offer.name))
+    text = f"{numbers} {offer.name} {offer.conditions}"
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def compare_snapshots(directory: SnapshotDirectory, before: str, after: str) -> Comparison:

@@ -28,16 +28,16 @@ from exchange.snapshots.market import (
     BOOKING_COLUMNS,
     BookedPair,
     Market,
-    as_pair,
     read_campaigns,
     read_surroundings,
 )
 from exchange.snapshots.models import ChangeKind, Quarantined
 from exchange.snapshots.quarantine import Quarantine, read_former_texts
+from exchange.snapshots.texts import Compiled
 from exchange.snapshots.vocabulary import audience_name
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import check_text
-from targeting import Expression, ExpressionError
+from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000
 # No path can take such an edge; bookings that wait for a build with a path over it must not match.
@@ -211,9 +211,11 @@ class Drafter:
             elif edge_name(edge_id) in self._served.names:
                 self._draft.definitions[edge_name(edge_id)] = CLOSED
 
-    def _define(self, name: str, compiled: Expression | ExpressionError | None) -> None:
+    def _define(self, name: str, compiled: Compiled | None) -> None:
         """Together with what it refers to and servers do not know yet."""
-        if not isinstance(compiled, Expression) or name in self._draft.definitions:
+        if compiled is None or isinstance(compiled, ExpressionError):
+            return
+        if name in self._draft.definitions:
             return
         self._define_references(compiled)
         if self._is_readable(compiled.text):
@@ -221,7 +223,9 @@ class Drafter:
         else:
             self._draft.deferred.append((f"@{name} uses attributes that are new.", 0))
 
-    def _define_references(self, expression: Expression) -> None:
+    def _define_references(self, expression: Compiled) -> None:
+        if isinstance(expression, ExpressionError):
+            return
         for name in sorted(expression.references - self._served.names):
             self._define(name, expression.definitions.get(name))
 
@@ -235,9 +239,7 @@ class Drafter:
             except SkipError:
                 self._draft.dead.append(booking_id)
                 continue
-            campaign = self._composer.campaigns[pair.campaign_id]
-            if isinstance(campaign, Expression):
-                self._define_references(campaign)
+            self._define_references(self._composer.campaigns[pair.campaign_id])
             self._define_edges(entry.edge_ids)
             if entry.reach and reach_name(*entry.reach) not in self._served.names:
                 unreachable += 1
@@ -284,7 +286,7 @@ def count_served(bookings: QuerySet[Booking]) -> int:
 
 def read_bookings(bookings: QuerySet[Booking]) -> dict[int, BookedPair]:
     rows = bookings.order_by().values_list(*BOOKING_COLUMNS)
-    return {pair.booking_id: pair for pair in map(as_pair, rows.iterator())}
+    return {pair.booking_id: pair for pair in map(BookedPair._make, rows.iterator())}
 
 
 def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from itertools import islice
+from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -29,8 +30,7 @@ class PartyRow:
     organisation_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignRow:
+class CampaignRow(NamedTuple):
     name: str
     advertiser_id: int
     expression: str
@@ -39,13 +39,14 @@ class CampaignRow:
     bid_cpm: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class BookedPair:
+class BookedPair(NamedTuple):
+    """A tuple, like a campaign's row: there are millions of them."""
+
     booking_id: int
     campaign_id: int
     publisher_id: int
     policy: str = Booking.Policy.CHEAPEST
-    pinned_edges: tuple[int, ...] = ()
+    pinned_edges: Sequence[int] = ()
     hop_limit: int = DEFAULT_HOPS
 
 
@@ -110,7 +111,8 @@ def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None])
         counted = live_bookings().count()
         begin(counted)
         market = replace(read_surroundings(position), counted=counted)
-        return replace(market, campaigns=read_campaigns(), bookings=read_bookings(advance))
+        campaigns = read_campaigns()
+        return replace(market, campaigns=campaigns, bookings=read_bookings(campaigns, advance))
 
 
 def read_surroundings(position: str) -> Market:
@@ -159,24 +161,23 @@ def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]
     rows = Campaign.objects.live().order_by().values_list(*columns)
     if ids is not None:
         rows = rows.filter(pk__in=ids)
-    return {row[0]: CampaignRow(*row[1:]) for row in rows.iterator(CHUNK_ROWS)}
+    return {row[0]: CampaignRow._make(row[1:]) for row in rows.iterator(CHUNK_ROWS)}
 
 
 BOOKING_COLUMNS = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges", "hop_limit")
 
 
-def as_pair(row: tuple[Any, ...]) -> BookedPair:
-    booking_id, campaign_id, publisher_id, policy, pinned_edges, hop_limit = row
-    return BookedPair(booking_id, campaign_id, publisher_id, policy, tuple(pinned_edges), hop_limit)
-
-
-def read_bookings(advance: Callable[[int], None]) -> list[BookedPair]:
-    rows = live_bookings().order_by("id").values_list(*BOOKING_COLUMNS).iterator(CHUNK_ROWS)
+def read_bookings(campaigns: Collection[int], advance: Callable[[int], None]) -> list[BookedPair]:
+    """Without a join, which for a cursor is one look-up per row; Postgres' own count, made with
+    one, must agree in the end."""
+    rows = (
+        Booking.objects.active().order_by("id").values_list(*BOOKING_COLUMNS).iterator(CHUNK_ROWS)
+    )
     pairs: list[BookedPair] = []
-    for row in rows:
-        pairs.append(as_pair(row))
-        if len(pairs) % CHUNK_ROWS == 0:
-            advance(CHUNK_ROWS)
+    while chunk := [BookedPair._make(row) for row in islice(rows, CHUNK_ROWS)]:
+        kept = [pair for pair in chunk if pair.campaign_id in campaigns]
+        pairs += kept
+        advance(len(kept))
     return pairs
 
 

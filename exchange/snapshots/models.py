@@ -71,6 +71,9 @@ class SnapshotBuild(models.Model):
     skipped_count = models.PositiveIntegerField(
         default=0, help_text="How many were left out in all."
     )
+    skipped_reasons = models.JSONField(
+        default=list, blank=True, help_text="Why, the most frequent ones with their counts."
+    )
     size_bytes = models.PositiveBigIntegerField(default=0)
     phase_seconds = models.JSONField(default=dict, blank=True, help_text="Where the time went.")
     error = models.TextField(blank=True)

@@ -12,7 +12,8 @@ from django.db import transaction
 
 from exchange.market.models import Audience, Campaign, Edge
 from exchange.snapshots.models import ChangeKind, Quarantined
-from targeting import Expression, ExpressionError
+from exchange.snapshots.texts import Compiled, Readable
+from targeting import ExpressionError
 
 MAX_REVISIONS = 50
 MODELS = {
@@ -56,8 +57,8 @@ class Quarantine:
         kind: ChangeKind,
         object_id: int,
         text: str,
-        compile_text: Callable[[str], Expression],
-    ) -> Expression | ExpressionError:
+        compile_text: Callable[[str], Readable],
+    ) -> Compiled:
         """An error is a value here: it becomes the reason of every booking that needs the text."""
         try:
             compiled = compile_text(text)
@@ -73,8 +74,8 @@ class Quarantine:
         kind: ChangeKind,
         object_id: int,
         text: str,
-        compile_text: Callable[[str], Expression],
-    ) -> Expression | None:
+        compile_text: Callable[[str], Readable],
+    ) -> Readable | None:
         for former in self.former_texts(kind, object_id):
             if former == text:
                 continue

@@ -20,7 +20,7 @@ from matcher_ext import ATree
 
 logger = logging.getLogger(__name__)
 
-SAMPLED_VISITS = 500
+SAMPLED_VISITS = 200
 
 
 def learn_rates(index: ATree) -> int:

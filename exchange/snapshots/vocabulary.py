@@ -8,16 +8,23 @@ changes, servers replace that definition, and no booking is inserted again.
 from __future__ import annotations
 
 from collections import ChainMap
+from collections.abc import Iterable
 from dataclasses import replace
 
 from exchange.market.names import Definitions, Lists, Names, load_values
 from exchange.snapshots.market import Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
+from exchange.snapshots.texts import (
+    CheckedText,
+    Compiled,
+    Readable,
+    find_names,
+    read_tree,
+    rename_in,
+)
 from targeting import Expression, ExpressionError, parse
 from targeting.tree import And, Node, Not, Or, Predicate, Reference, Xnor, Xor, walk
-
-Compiled = Expression | ExpressionError
 
 
 class Vocabulary:
@@ -38,9 +45,26 @@ class Vocabulary:
         for name in self._audiences:
             self._compile_audience(name)
 
-    def compile(self, text: str, organisation_id: int | None) -> Expression:
+    def compile(self, text: str, organisation_id: int | None) -> Readable:
         """With the names of the index. Raises `ExpressionError`, also for what an audience of it
         has wrong."""
+        if "$" in text:
+            return self._compile_tree(text, organisation_id)
+        places = find_names(text, self._market.catalog)
+        if not places:
+            return CheckedText(text, self._market.catalog)
+        rows = self._names_of(organisation_id).definitions.rows
+        if any(name not in rows for name, _, _ in places):
+            return self._compile_tree(text, organisation_id)  # which says what is wrong
+        names = {name: audience_name(rows[name][0]) for name, _, _ in places}
+        self._need_audiences(names.values())
+        renamed = rename_in(text, places, names)
+        return CheckedText(
+            renamed, self._market.catalog, self._definitions, frozenset(names.values())
+        )
+
+    def _compile_tree(self, text: str, organisation_id: int | None) -> Expression:
+        """The same by way of the tree: a condition on a list becomes a name as a whole."""
         names = self._names_of(organisation_id)
         read = parse(text, self._market.catalog, definitions=names.definitions)
         if not read.references and not read.list_names:
@@ -48,11 +72,14 @@ class Vocabulary:
         self._check_lists(read, names)
         root = rename(read.root, names)
         expression = Expression(root, self._market.catalog, definitions=self._definitions)
-        for reference in expression.references - self.slots.keys():
-            compiled = self._compile_audience(reference)
+        self._need_audiences(expression.references - self.slots.keys())
+        return expression
+
+    def _need_audiences(self, names: Iterable[str]) -> None:
+        for name in names:
+            compiled = self._compile_audience(name)
             if isinstance(compiled, ExpressionError):
                 raise compiled
-        return expression
 
     def define_slot(self, name: str) -> Expression | None:
         """The condition that a slot's name tells, with the list's values of now; None if there is
@@ -73,10 +100,10 @@ class Vocabulary:
                 ChangeKind.AUDIENCE,
                 audience.id,
                 audience.expression,
-                lambda text: self.compile(text, audience.organisation_id),
+                lambda text: self._compile_tree(text, audience.organisation_id),
             )
-            if isinstance(compiled, Expression):
-                self.audiences[name] = compiled
+            if not isinstance(compiled, ExpressionError):
+                self.audiences[name] = compiled = read_tree(compiled)
             self._compiled[name] = compiled
         return self._compiled[name]
 

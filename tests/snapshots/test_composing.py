@@ -64,8 +64,8 @@ def test_entry_joins_publisher_flight_path_and_campaign() -> None:
     entries, skipped = compose(market(campaign("geo.country = 'USA' or age < 5", ends)))
     assert not skipped
     assert entries[0].text.replace("\n", "") == (
-        "publisher.id = \"the 'herald'\" and time >= '2026-01-01T00:00:00.000Z'"
-        " and time < '2026-07-01T12:30:00.000Z' and @edge.17 and @edge.42"
+        "publisher.id = \"the 'herald'\" and @edge.17 and @edge.42"
+        " and time >= '2026-01-01T00:00:00.000Z' and time < '2026-07-01T12:30:00.000Z'"
         " and (geo.country = 'USA' or age < 5)"
     )
 
@@ -112,6 +112,17 @@ def test_reasons_kept_are_bounded_but_all_are_counted() -> None:
     assert len(composer.skipped.first) == MAX_SKIPPED_KEPT
 
 
+def test_counts_how_many_were_left_out_for_which_reason() -> None:
+    given = market(*[campaign("true")] * 3)
+    unbooked = [pair._replace(policy="pinned") for pair in given.bookings[1:]]
+    composer = Composer(replace(given, links=[], bookings=[given.bookings[0], *unbooked]))
+    assert list(composer.entries()) == []
+    assert composer.skipped.most_frequent() == [
+        {"reason": "Its pinned path does not hold: empty.", "bookings": 2},
+        {"reason": "No active path leads from the publisher to the advertiser.", "bookings": 1},
+    ]
+
+
 @pytest.mark.parametrize("text", ["age > 3 # and nothing else", "age > 3\n# a last line"])
 def test_comment_at_the_end_does_not_swallow_the_rest(text: str) -> None:
     entries, skipped = compose(market(campaign(text)))
@@ -120,7 +131,7 @@ def test_comment_at_the_end_does_not_swallow_the_rest(text: str) -> None:
 
 
 def booked_on_any_path(given: Market, hop_limit: int = 5) -> Market:
-    pairs = [replace(pair, policy="any", hop_limit=hop_limit) for pair in given.bookings]
+    pairs = [pair._replace(policy="any", hop_limit=hop_limit) for pair in given.bookings]
     return replace(given, bookings=pairs)
 
 
@@ -128,8 +139,8 @@ def test_any_path_is_a_reach_instead_of_edges() -> None:
     entries, skipped = compose(booked_on_any_path(market(campaign("geo.country = 'USA'"))))
     assert not skipped
     assert entries[0].text.replace("\n", "") == (
-        "publisher.id = \"the 'herald'\" and time >= '2026-01-01T00:00:00.000Z'"
-        " and @reach.3.5 and (geo.country = 'USA')"
+        "publisher.id = \"the 'herald'\" and @reach.3.5"
+        " and time >= '2026-01-01T00:00:00.000Z' and (geo.country = 'USA')"
     )
     assert (entries[0].edge_ids, entries[0].reach) == ((), (SODA, 5))
     assert (entries[0].row.reach, entries[0].row.bid_cpm) == (path_key(SODA, 5), 5.0)

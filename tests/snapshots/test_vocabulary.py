@@ -12,6 +12,9 @@ from exchange.market.models import Audience, Campaign, ValueList
 from exchange.market.services import save_audience, save_value_list
 from exchange.snapshots.composing import Composer
 from exchange.snapshots.market import AudienceRow, Market, read_market
+from exchange.snapshots.models import ChangeKind
+from exchange.snapshots.quarantine import Quarantine
+from exchange.snapshots.texts import read_tree
 from exchange.snapshots.vocabulary import Vocabulary
 from matcher_ext import ATree
 from targeting import Catalog, ExpressionError
@@ -47,8 +50,28 @@ def test_the_same_name_means_each_organisations_own() -> None:
     )
     assert words.compile("@adults", ACME).text == "@audience.1"
     assert words.compile("not @adults and age < 5", GLOBEX).text == "not @audience.2 and age < 5"
-    assert words.compile("@adults", ACME).evaluate({"age": 19}) is True
-    assert words.compile("@adults", GLOBEX).evaluate({"age": 19}) is False
+    assert read_tree(words.compile("@adults", ACME)).evaluate({"age": 19}) is True
+    assert read_tree(words.compile("@adults", GLOBEX)).evaluate({"age": 19}) is False
+
+
+def test_names_are_replaced_where_they_are_names_only() -> None:
+    words = Vocabulary(market_with(AudienceRow(1, ACME, "adults", "age >= 18")))
+    text = "@adults # not the @adults below\nand geo.country != '@adults' and not @adults"
+    compiled = words.compile(text, ACME)
+    assert compiled.text == (
+        "@audience.1 # not the @adults below\nand geo.country != '@adults' and not @audience.1"
+    )
+    assert compiled.references == {"audience.1"}
+    assert words.compile("geo.country != '@adults'", ACME).references == frozenset()
+
+
+def test_an_audience_in_its_last_good_form_serves_those_who_use_it() -> None:
+    """Its present text does not compile; theirs does."""
+    former = {(ChangeKind.AUDIENCE, 1): ["age >= 18"]}
+    quarantine = Quarantine(lambda kind, number: former.get((kind, number), []))
+    words = Vocabulary(market_with(AudienceRow(1, ACME, "adults", "agee >= 18")), quarantine)
+    compiled = read_tree(words.compile("geo.country = 'USA' and @adults", ACME))
+    assert compiled.evaluate({"age": 19, "geo.country": "USA"}) is True
 
 
 def test_the_operators_audiences_are_everybodys_and_others_are_not() -> None:
@@ -58,7 +81,8 @@ def test_the_operators_audiences_are_everybodys_and_others_are_not() -> None:
             AudienceRow(2, OPERATOR, "adults", "age >= 18"),
         )
     )
-    assert words.compile("@fans", ACME).evaluate({"age": 19, "geo.country": "USA"}) is True
+    fans = read_tree(words.compile("@fans", ACME))
+    assert fans.evaluate({"age": 19, "geo.country": "USA"}) is True
     assert list(words.audiences) == ["audience.2", "audience.1"]
     with pytest.raises(ExpressionError, match="unknown definition `@fans`"):
         words.compile("@fans", GLOBEX)
@@ -132,7 +156,7 @@ def test_audiences_and_lists_are_served(erin: User, story: Story) -> None:
     assert index.match(visit | {"geo.country": "NOR", "device.type": "ctv"}) == []
     expression = composer.campaigns[story.summer.pk]
     assert not isinstance(expression, ExpressionError)
-    assert expression.evaluate(visit | {"geo.country": "NOR"}) is True
+    assert read_tree(expression).evaluate(visit | {"geo.country": "NOR"}) is True
 
 
 @pytest.mark.django_db(transaction=True)

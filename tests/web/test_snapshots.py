@@ -66,13 +66,21 @@ def test_names_the_bookings_that_were_left_out(reader: Client, booking: Booking)
     gone = {"booking_id": booking.pk + 1, "campaign_id": 1, "reason": "Never mind."}
     left_out = {"booking_id": booking.pk, "campaign_id": 1, "reason": "No active path."}
     build = SnapshotBuild.objects.create(
-        status="live", snapshot_id="a" * 32, skipped=[left_out, gone], skipped_count=140
+        status="live",
+        snapshot_id="a" * 32,
+        skipped=[left_out, gone],
+        skipped_count=140,
+        skipped_reasons=[
+            {"reason": "No active path.", "bookings": 139},
+            {"reason": "Never mind.", "bookings": 1},
+        ],
     )
     html = reader.get(f"/snapshots/{build.pk}/").content.decode()
     assert "Summer at Daily Herald" in html
     assert "No active path." in html
     assert "no longer there" in html
     assert "the first 2 of 140" in html
+    assert "139" in html
 
 
 @pytest.fixture

@@ -48,8 +48,8 @@ class Command(BaseCommand):
             f"Snapshot {build.snapshot_id} is live: {build.booking_count:,} bookings, "
             f"{megabytes:.1f} MB, {build.skipped_count:,} left out."
         )
-        for skipped in build.skipped[:5]:
-            self.stdout.write(f"  left out: booking {skipped['booking_id']}: {skipped['reason']}")
+        for row in build.skipped_reasons[:5]:
+            self.stdout.write(f"  left out: {row['bookings']:,} bookings: {row['reason']}")
 
 
 class ProgressBar:

@@ -1,0 +1,50 @@
+"""Expressions as a build handles them: a million texts are checked, few of them become trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from matcher_ext.language import check_text, find_references
+from targeting import Catalog, Expression, ExpressionError, parse
+
+Place = tuple[str, int, int]  # a name in a text, where its `@` is, how long both are
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """A text that the language accepts, with the names of the index. The index reads it as it is;
+    making its tree, and printing that, took most of a build's time."""
+
+    text: str
+    catalog: Catalog
+    definitions: Mapping[str, Expression] = field(default_factory=dict)
+    references: frozenset[str] = frozenset()
+
+    def read(self) -> Expression:
+        root = parse(self.text, self.catalog).root
+        return Expression(root, self.catalog, definitions=self.definitions)
+
+
+Readable = Expression | CheckedText
+Compiled = Readable | ExpressionError
+
+
+def read_tree(readable: Readable) -> Expression:
+    return readable.read() if isinstance(readable, CheckedText) else readable
+
+
+def find_names(text: str, catalog: Catalog) -> list[Place]:
+    """Where a text names audiences. Raises ExpressionError for one that is wrong."""
+    if "@" in text:
+        return find_references(catalog.compiled, text)
+    check_text(catalog.compiled, text)
+    return []
+
+
+def rename_in(text: str, places: list[Place], names: Mapping[str, str]) -> str:
+    parts, end = [], 0
+    for name, start, length in sorted(places, key=lambda place: place[1]):
+        parts += [text[end:start], "@", names[name]]
+        end = start + length
+    return "".join([*parts, text[end:]])
