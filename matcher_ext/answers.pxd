@@ -13,7 +13,7 @@ begun first and everything is asked through it, because it has the newest meanin
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.matching cimport Match
+from matcher_ext.asking cimport Match
 from matcher_ext.snapshot cimport ScratchHolder, Snapshot
 
 cdef class SlotAnswers:

@@ -4,10 +4,9 @@ import numpy
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, UNDEFINED, Truth
+from matcher_ext.asking cimport Match, answer_definition, ask_definition
 from matcher_ext.filling cimport Answerer
-from matcher_ext.matching cimport (
-    Match, answer_definition, ask_definition, begin_match, run_match,
-)
+from matcher_ext.matching cimport begin_match, run_match
 from matcher_ext.plan cimport SLOTS, section_count
 from matcher_ext.snapshot cimport ScratchHolder, Snapshot, make_snapshot
 from matcher_ext.visit cimport read_visit

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 from matcher_ext.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
 from matcher_ext.draft cimport BY_CHILD, Draft
 from matcher_ext.layout cimport Layout
-from matcher_ext.plan cimport PlanNode
+from matcher_ext.plan cimport Expression, PlanNode
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 
@@ -51,7 +51,7 @@ cdef void rank_nodes(
 cdef void number_bits(Layout* layout) noexcept nogil:
     cdef Draft* draft = &layout.draft
     cdef vector[uint32_t] levels, leads
-    cdef vector[Ranked] inner, terminal
+    cdef vector[Ranked] inner, direct, shared
     cdef Ranked item
     cdef uint32_t number, level = 0
     cdef size_t i
@@ -64,10 +64,10 @@ cdef void number_bits(Layout* layout) noexcept nogil:
         if has_bit(draft, number):
             inner.push_back(item)
         elif draft.nodes[number].kind == NORMAL_OR:
-            item.first = leads[number]
-            terminal.push_back(item)
+            add_terminal(draft, number, &direct, &shared)
     sort(inner.begin(), inner.end())
-    sort(terminal.begin(), terminal.end())
+    sort(direct.begin(), direct.end())
+    sort(shared.begin(), shared.end())
     layout.bit_of.assign(draft.nodes.size(), NOTHING)
     cdef uint32_t first = (layout.leaves.totals.filled + 63) // 64 * 64
     for i in range(inner.size()):
@@ -77,7 +77,27 @@ cdef void number_bits(Layout* layout) noexcept nogil:
         layout.bit_of[inner[i].second] = first + <uint32_t>layout.bit_nodes.size()
         layout.bit_nodes.push_back(inner[i].second)
     start_level(layout)
-    number_terminals(layout, &terminal)
+    layout.leaves.totals.terminals = layout.levels.back()
+    layout.leaves.totals.direct = <uint32_t>direct.size()
+    number_terminals(layout, &direct)
+    number_terminals(layout, &shared)
+    layout.leaves.totals.bits = (
+        layout.levels.back() + <uint32_t>layout.terminal_nodes.size() + 63
+    ) // 64 * 64
+
+
+cdef void add_terminal(
+    const Draft* draft, uint32_t number, vector[Ranked]* direct, vector[Ranked]* shared
+) noexcept nogil:
+    """By id, ascending: which leaf leads there matters less than reading the ids in order."""
+    cdef const Expression* expression = &draft.expressions[draft.expression_of[number]]
+    cdef Ranked item
+    item.first = <uint64_t>draft.ids[expression.first] ^ <uint64_t>1 << 63
+    item.second = number
+    if expression.count == 1:
+        direct.push_back(item)
+    else:
+        shared.push_back(item)
 
 
 cdef void start_level(Layout* layout) noexcept nogil:
@@ -89,14 +109,12 @@ cdef void start_level(Layout* layout) noexcept nogil:
 
 
 cdef void number_terminals(Layout* layout, const vector[Ranked]* terminal) noexcept nogil:
-    cdef uint32_t bit = layout.levels.back()
     cdef size_t i
-    layout.leaves.totals.terminals = bit
     for i in range(terminal.size()):
-        layout.bit_of[terminal[0][i].second] = bit
+        layout.bit_of[terminal[0][i].second] = (
+            layout.levels.back() + <uint32_t>layout.terminal_nodes.size()
+        )
         layout.terminal_nodes.push_back(terminal[0][i].second)
-        bit += 1
-    layout.leaves.totals.bits = (bit + 63) // 64 * 64
 
 
 # Links: who is above a leaf or an inner bit.

@@ -45,7 +45,7 @@ cdef const char* check_totals(const Plan* plan, const CatalogTable* table) noexc
         if plan.levels[i] % 64 or i and plan.levels[i] < plan.levels[i - 1]:
             return b"its levels are malformed"
     if totals.terminals != plan.levels[levels - 1] or (
-        (<uint64_t>totals.terminals + terminals - 1 + 63) // 64 * 64 != totals.bits
+        (<uint64_t>totals.terminals + totals.direct + terminals - 1 + 63) // 64 * 64 != totals.bits
     ):
         return b"its terminals are miscounted"
     if section_count(plan, INNER_OFFSETS) != totals.terminals - plan.levels[0]:
@@ -72,7 +72,14 @@ cdef const char* check_names(const Plan* plan) noexcept nogil:
 cdef const char* check_entries(const Plan* plan) noexcept nogil:
     cdef uint64_t narrow = section_count(plan, IDS)
     cdef uint64_t wide = section_count(plan, WIDE_IDS)
-    if narrow + wide != plan.totals.entries or narrow and wide:
+    cdef uint64_t stepped = plan.totals.stepped
+    if plan.totals.direct > plan.totals.entries or stepped and stepped != plan.totals.direct:
+        return b"its terminals are miscounted"
+    if stepped + narrow + wide != plan.totals.entries or stepped + narrow and wide:
+        return b"its ids are miscounted"
+    if section_count(plan, ID_STEPS) != stepped or (
+        section_count(plan, ID_BASES) != (stepped + 63) // 64
+    ):
         return b"its ids are miscounted"
     if plan.totals.met > plan.totals.entries or plan.totals.expressions > plan.totals.entries:
         return b"its ids are miscounted"

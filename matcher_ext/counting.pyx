@@ -5,6 +5,7 @@ from matcher_ext.blocks cimport MOST_ROWS, open_block, read_block
 from matcher_ext.cells cimport read_rows
 from matcher_ext.matching cimport match_visit
 from matcher_ext.plan cimport CANDIDATES, section_count
+from matcher_ext.results cimport list_entries
 from matcher_ext.slices cimport count_block
 from matcher_ext.visit cimport Value, Visit
 
@@ -50,6 +51,7 @@ cdef void count_visit(
     exchange_visits(&scratch.visit, visit)
     match_visit(plan, table, scratch)
     exchange_visits(&scratch.visit, visit)
+    list_entries(plan, scratch)
     for i in range(scratch.matched.size()):
         line[scratch.matched[i]] += 1
 

@@ -44,7 +44,8 @@ cdef cppclass Scratch:
     vector[uint32_t] found      # candidates that all rows list
     vector[Run] runs
     vector[uint32_t] nodes      # true inner nodes of a level
-    vector[uint32_t] matched    # entries
+    vector[uint32_t] matched    # entries, but those of ..
+    size_t direct               # .. so many direct terminals, whose bits are set
     Walk walk
     vector[Reached] reached     # what was asked of it
     vector[Answerer] answerers
@@ -57,6 +58,8 @@ cdef uint32_t find_number(
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
+# Asks the memory for what fill_attribute reads first, of all attributes at once.
+cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil
 # Sets the bits of an attribute that the visit carries; notes the points of its values.
 cdef void fill_attribute(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number

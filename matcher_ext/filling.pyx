@@ -18,6 +18,7 @@ from matcher_ext.arena cimport (
 from matcher_ext.candidates cimport fill_lazy
 from matcher_ext.plan cimport *
 from matcher_ext.visit cimport Value
+from matcher_ext.words cimport fetch_line
 
 cdef enum:
     FEW_INTERVALS = 64
@@ -260,6 +261,19 @@ cdef void fill_attribute(
                 scratch.partition = attribute.point + rank
         fill_scalar(plan, scratch, attribute, rank, exact)
     fill_lazy(plan, table, scratch, number)
+
+
+cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil:
+    cdef const AttributeIndex* attribute
+    cdef size_t i
+    for i in range(scratch.visit.carried.size()):
+        attribute = &plan.attributes[scratch.visit.carried[i]]
+        fetch_line(attribute)
+        fetch_line(<const char*>attribute + 64)
+        fetch_line(<const char*>(attribute + 1) - 1)
+    for i in range(scratch.visit.carried.size()):
+        attribute = &plan.attributes[scratch.visit.carried[i]]
+        fetch_line(plan.keys + attribute.keys + attribute.key_count // 2)
 
 
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:

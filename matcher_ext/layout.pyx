@@ -36,11 +36,11 @@ cdef void build_plan(
     layout.leaves.totals.partition = layout.draft.partition
     number_bits(&layout)
     link_nodes(&layout)
+    put_terminals(&layout)
     put_slots(&layout, spec)
     put_leaf_streams(&layout)
     put_inner_streams(&layout)
     put_always(&layout)
-    put_terminals(&layout)
     put_pairs(&layout)
     put_other_entries(&layout)
     put_sections(&layout, catalog, catalog_length, buffer)

@@ -1,22 +1,15 @@
 """The matcher of one visit over a frozen plan: see matching.pxd for the steps."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
-from matcher_ext.filling cimport Answerer, Reached, Run, fill_attribute, fill_missing, get_bit, set_bit
+from matcher_ext.arena cimport NOTHING
+from matcher_ext.asking cimport UNASKED, ask, forget_asked, run_program
+from matcher_ext.filling cimport Run, fetch_attributes, fill_attribute, fill_missing, set_bit
 from matcher_ext.plan cimport *
-from matcher_ext.route_section cimport Reach, find_source
-from matcher_ext.routes cimport end_walk, find_last_hop, open_walk, walk_from
-from matcher_ext.visit cimport Value, is_eligible, test_predicate
-
-cdef extern from * nogil:
-    """
-    static inline void prefetch(const void* p) { __builtin_prefetch(p); }
-    static inline uint32_t lowest_bit(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
-    """
-    void prefetch(const void* p)
-    uint32_t lowest_bit(uint64_t word)
+from matcher_ext.results cimport emit_shared, forget_direct, keep_direct
+from matcher_ext.routes cimport end_walk, open_walk
+from matcher_ext.visit cimport is_eligible
+from matcher_ext.words cimport fetch_line, first_one
 
 cdef enum:
     FAR = 16            # how many runs or nodes ahead the first line is fetched ..
@@ -30,144 +23,12 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
         totals.leaves - totals.filled + section_count(plan, SLOTS), <uint8_t>UNASKED
     )
     scratch.turns.assign(totals.turns // 64 + 1, 0)
+    scratch.direct = 0
     open_walk(&plan.routes.routes, &scratch.walk)
     scratch.answered_by = NULL
 
 
-# Programs.
-
-cdef bint ask(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
-) noexcept nogil:
-    """A lazy leaf or a slot."""
-    cdef uint32_t memo = atom - plan.totals.filled
-    cdef bint truth
-    if scratch.memos[memo] != UNASKED:
-        return scratch.memos[memo] == IS_TRUE
-    if atom - plan.totals.leaves - plan.routes.first_reach < plan.routes.reach_count:
-        truth = ask_reach(
-            plan, table, scratch, atom - plan.totals.leaves - plan.routes.first_reach
-        )
-    elif scratch.answered_by != NULL and atom >= plan.totals.leaves and (
-        scratch.answered_by[atom - plan.totals.leaves]
-    ):
-        truth = ask_answerer(plan, table, scratch, atom - plan.totals.leaves)
-    elif atom < plan.totals.leaves:
-        truth = TRUE == test_predicate(
-            plan.tests, lazy_test(plan, atom), table, &scratch.visit
-        )
-    else:
-        truth = run_program(
-            plan, table, scratch, plan.records + plan.slots[atom - plan.totals.leaves] + 1
-        )
-    scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
-    scratch.asked.push_back(memo)
-    return truth
-
-
-cdef bint ask_answerer(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t slot
-) noexcept nogil:
-    """What it left open, or is still about to say, is not true."""
-    cdef Answerer* answerer = &scratch.answerers[scratch.answered_by[slot] - 1]
-    cdef Match match = Match(plan, table, scratch)
-    if not answerer.was_asked:
-        answerer.was_asked = True
-        answerer.answer(answerer.context, &match)
-    return scratch.memos[plan.totals.leaves - plan.totals.filled + slot] == IS_TRUE
-
-
-cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil:
-    cdef uint32_t slot = match.plan.definition_slots[2 * definition]
-    if slot == NOTHING:
-        return False
-    return ask(match.plan, match.table, match.scratch, match.plan.totals.leaves + slot)
-
-
-cdef void answer_definition(
-    const Match* match, uint32_t definition, Truth truth
-) noexcept nogil:
-    cdef uint32_t slot
-    cdef int negated
-    for negated in range(2):
-        slot = match.plan.definition_slots[2 * definition + negated]
-        if slot != NOTHING:
-            preset_slot(
-                match.plan, match.scratch, slot, truth == (FALSE if negated else TRUE)
-            )
-
-
-cdef bint ask_edge(void* match, uint32_t atom) noexcept nogil:
-    cdef Match* asking = <Match*>match
-    return ask(asking.plan, asking.table, asking.scratch, atom)
-
-
-cdef uint32_t find_publisher(const Plan* plan, const Scratch* scratch) noexcept nogil:
-    cdef const Value* value = &scratch.visit.values[plan.routes.attribute]
-    if not value.known:
-        return NOTHING
-    return find_source(
-        &plan.routes, scratch.visit.bytes.data() + text_offset(value.word), text_length(value.word)
-    )
-
-
-cdef bint ask_reach(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
-) noexcept nogil:
-    """The first one asked for a visit sets out on the walk; the others find it done."""
-    cdef const Reach* reach = &plan.routes.reaches[number]
-    cdef Match asker = Match(plan, table, scratch)
-    cdef Reached found
-    cdef uint32_t source
-    if scratch.walk.ways.empty():
-        source = find_publisher(plan, scratch)
-        if source == NOTHING:
-            return False
-        walk_from(&plan.routes.routes, &scratch.walk, source, ask_edge, &asker)
-    found.reach = number
-    found.way = find_last_hop(
-        &plan.routes.routes, &scratch.walk, reach.node, reach.hops, ask_edge, &asker
-    )
-    scratch.reached.push_back(found)
-    return found.way != NOTHING
-
-
-cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
-) noexcept nogil:
-    cdef uint32_t count = (header[0] & RECORD_LENGTH) >> 1
-    cdef const uint32_t* program = header + 1
-    cdef uint32_t at = 0, atom
-    cdef bint truth
-    while at < count:
-        atom = program[2 * at]
-        truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
-            else ask(plan, table, scratch, atom)
-        )
-        at += program[2 * at + 1] & 0x7FFFFFFF if truth == program[2 * at + 1] >> 31 else 1
-    return at == count
-
-
-cdef inline bint run_program(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
-) noexcept nogil:
-    cdef uint32_t count = header[0] & RECORD_LENGTH
-    cdef const uint32_t* program = header + 1
-    cdef uint32_t at = 0, word, atom
-    cdef bint truth
-    if header[0] & (RECORD_WIDE | RECORD_NEVER):
-        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header)
-    while at < count:
-        word = program[at]
-        atom = word & ((1 << ATOM_BITS) - 1)
-        truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
-            else ask(plan, table, scratch, atom)
-        )
-        at += word >> ATOM_BITS & JUMP_MAX if truth == word >> 31 else 1
-    return at == count
-
+# Records.
 
 cdef inline const uint32_t* run_record(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
@@ -216,7 +77,7 @@ cdef void run_pair(
     cdef uint32_t i, turn
     for i in range(pair.count):
         if i + 4 < pair.count:
-            prefetch(plan.records + found[i + 4].record)
+            fetch_line(plan.records + found[i + 4].record)
         turn = found[i].turn
         if turn != NOTHING:
             if scratch.turns[turn >> 6] >> (turn & 63) & 1:
@@ -242,9 +103,9 @@ cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nog
         if word == (end - 1) >> 6:
             bits &= ~<uint64_t>0 >> (63 - ((end - 1) & 63))
         while bits:
-            start = lowest_bit(bits)
+            start = first_one(bits)
             bits = ~(bits >> start)         # ones above the run
-            length = lowest_bit(bits) if bits else 64
+            length = first_one(bits) if bits else 64
             if length > 64 - start:
                 length = 64 - start
             run.first = (word << 6) + start
@@ -271,11 +132,11 @@ cdef void run_leaf_streams(
     cdef uint32_t k
     for i in range(count):
         if i + FAR < count:
-            prefetch(&streams[scratch.runs[i + FAR].first])
+            fetch_line(&streams[scratch.runs[i + FAR].first])
         if i + NEAR < count:
             stream = &streams[scratch.runs[i + NEAR].first]
-            prefetch(plan.or_targets + stream.ors)
-            prefetch(plan.records + stream.records)
+            fetch_line(plan.or_targets + stream.ors)
+            fetch_line(plan.records + stream.records)
         stream = &streams[scratch.runs[i].first]
         after = &streams[scratch.runs[i].end]
         for k in range(stream.entry, after.entry):
@@ -320,7 +181,7 @@ cdef void gather_nodes(Scratch* scratch, uint32_t first, uint32_t end) noexcept 
     for word in range(first >> 6, end >> 6):
         bits = scratch.bits[word]
         while bits:
-            scratch.nodes.push_back((word << 6) + lowest_bit(bits))
+            scratch.nodes.push_back((word << 6) + first_one(bits))
             bits &= bits - 1
 
 
@@ -334,28 +195,13 @@ cdef void run_levels(
         count = scratch.nodes.size()
         for i in range(count):
             if i + FAR < count:
-                prefetch(&offsets[scratch.nodes[i + FAR]])
+                fetch_line(&offsets[scratch.nodes[i + FAR]])
             if i + NEAR < count:
-                prefetch(plan.records + offsets[scratch.nodes[i + NEAR]])
+                fetch_line(plan.records + offsets[scratch.nodes[i + NEAR]])
             run_inner_stream(plan, table, scratch, plan.records + offsets[scratch.nodes[i]])
 
 
-# 6. Terminals.
-
-cdef void emit_terminals(const Plan* plan, Scratch* scratch) noexcept nogil:
-    cdef uint32_t first = plan.totals.terminals
-    cdef uint32_t word, terminal, k
-    cdef uint64_t bits
-    for word in range(first >> 6, plan.totals.bits >> 6):
-        bits = scratch.bits[word]
-        while bits:
-            terminal = (word << 6) + lowest_bit(bits) - first
-            bits &= bits - 1
-            for k in range(plan.terminals[terminal], plan.terminals[terminal + 1]):
-                scratch.matched.push_back(k)
-
-
-# 7. Clear.
+# 6. Clear.
 
 cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
     """Whole words: what else is in them is to be cleared as well."""
@@ -363,31 +209,6 @@ cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept n
         memset(
             &scratch.bits[first >> 6], 0, (((end - 1) >> 6) - (first >> 6) + 1) * sizeof(uint64_t)
         )
-
-
-cdef void forget_asked(Scratch* scratch) noexcept nogil:
-    cdef size_t i
-    for i in range(scratch.asked.size()):
-        scratch.memos[scratch.asked[i]] = UNASKED
-    scratch.asked.clear()
-
-
-cdef void preset_slot(
-    const Plan* plan, Scratch* scratch, uint32_t slot, bint truth
-) noexcept nogil:
-    cdef uint32_t memo = plan.totals.leaves - plan.totals.filled + slot
-    scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
-    scratch.asked.push_back(memo)
-
-
-cdef void drop_dead(Scratch* scratch, const vector[uint64_t]* dead) noexcept nogil:
-    cdef size_t kept = 0, i
-    cdef uint32_t entry
-    for i in range(scratch.matched.size()):
-        entry = scratch.matched[i]
-        scratch.matched[kept] = entry
-        kept += not (dead[0][entry >> 6] >> (entry & 63) & 1)
-    scratch.matched.resize(kept)
 
 
 cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
@@ -402,7 +223,7 @@ cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
             )
     for r in range(<int>ROLES):
         clear_range(scratch, plan.totals.missing[r], plan.totals.missing_end[r])
-    clear_range(scratch, plan.levels[0], plan.totals.bits)
+    clear_range(scratch, plan.levels[0], plan.totals.terminals)
     forget_asked(scratch)
     for i in range(scratch.turned.size()):
         scratch.turns[scratch.turned[i] >> 6] = 0
@@ -429,6 +250,7 @@ cdef void begin_visit(
     scratch.partition = NOTHING
     for i in range(scratch.answerers.size()):
         scratch.answerers[i].was_asked = False
+    fetch_attributes(plan, scratch)
     for i in range(scratch.visit.carried.size()):
         fill_attribute(plan, table, scratch, scratch.visit.carried[i])
     fill_missing(plan, scratch)
@@ -450,6 +272,7 @@ cdef bint begin_match(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
     scratch.matched.clear()
+    forget_direct(plan, scratch)
     forget_walk(scratch)
     if not is_eligible(table, &scratch.visit):
         forget_asked(scratch)
@@ -466,7 +289,8 @@ cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratc
     find_all_runs(plan, scratch)
     run_leaf_streams(plan, table, scratch)
     run_levels(plan, table, scratch)
-    emit_terminals(plan, scratch)
+    emit_shared(plan, scratch)
+    keep_direct(plan, scratch)
     for i in range(scratch.wanted.size()):
         ask(plan, table, scratch, plan.totals.leaves + plan.routes.first_reach + scratch.wanted[i])
     clear_scratch(plan, scratch)
@@ -481,17 +305,3 @@ cdef void walk_visit(
     for i in range(plan.routes.reach_count):
         ask(plan, table, scratch, plan.totals.leaves + plan.routes.first_reach + i)
     clear_scratch(plan, scratch)
-
-
-cdef void copy_ids(const Plan* plan, const Scratch* scratch, int64_t* target) noexcept nogil:
-    cdef size_t count = scratch.matched.size(), i
-    if has_wide_ids(plan):
-        for i in range(count):
-            if i + FAR < count:
-                prefetch(&plan.wide_ids[scratch.matched[i + FAR]])
-            target[i] = plan.wide_ids[scratch.matched[i]]
-        return
-    for i in range(count):
-        if i + FAR < count:
-            prefetch(&plan.ids[scratch.matched[i + FAR]])
-        target[i] = plan.totals.first_id + plan.ids[scratch.matched[i]]

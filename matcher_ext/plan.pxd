@@ -25,6 +25,9 @@ else is pulled: tested by a program when the access child is true.
     entries. Some records are found by a pair of values (PAIRS), and some by every visit (ALWAYS).
   - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
     go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
+  - A *terminal* is an OR that is a root and nothing else. Those with one entry come first, in the
+    order of their ids: the bits that are set are the answer, and the ids are read from front to
+    back, a byte each where they lie close together.
   - A *slot* is a program whose truth is remembered for the visit: a definition, its negation, or a
     large pulled subexpression that several records share. Every definition has one, before its
     negation's.
@@ -50,8 +53,10 @@ cdef enum Section:
     PREDICATES          # those that are tested: lazy leaves and `is missing`, in their order
     WORDS               # of PREDICATES
     BYTES               # of PREDICATES and TEXTS
-    IDS                 # by entry number, less totals.first_id; empty if one does not fit ..
-    WIDE_IDS            # .. by entry number, or empty
+    IDS                 # by entry number from totals.stepped on, less totals.first_id; empty if ..
+    WIDE_IDS            # .. one does not fit: by entry number
+    ID_BASES            # of each 64 entries up to totals.stepped: the lowest id, as in IDS ..
+    ID_STEPS            # .. and by entry number how much higher its id is
     NAMES               # of definitions: spans of ..
     NAME_BYTES
     ATTRIBUTES          # AttributeIndex, by attribute number
@@ -65,7 +70,7 @@ cdef enum Section:
     LEVELS              # first bit of each level, 64-aligned, and the end
     INNER_OFFSETS       # into RECORDS, by inner bit
     RECORDS             # of slots, of leaves, streams of inner nodes, of ALWAYS, of pairs: no gap
-    TERMINALS           # first entry of each terminal, and the end
+    TERMINALS           # first entry of each terminal behind the direct ones, and the end
     SLOTS               # offsets into RECORDS
     DEFINITION_SLOTS    # of each definition and of its negation, or NOTHING
     ALWAYS              # offsets into RECORDS
@@ -201,6 +206,8 @@ cdef struct Totals:
     uint32_t missing_tests[2]   # .. and PREDICATES of the first
     uint32_t lazy_tests         # PREDICATES of the first leaf behind the filled ones
     uint32_t terminals          # the first one's bit
+    uint32_t direct             # so many of them are one entry each: the entries 0, 1, ..
+    uint32_t stepped            # direct, or 0 where steps do not fit
     uint32_t bits
     uint32_t partition          # attribute of PAIRS, or NOTHING
     uint32_t turns
@@ -231,6 +238,8 @@ cdef struct Plan:
     PredicateView tests         # PREDICATES
     const uint32_t* ids
     const int64_t* wide_ids
+    const uint32_t* id_bases
+    const uint8_t* id_steps
     const Span* names
     const char* name_bytes
     const AttributeIndex* attributes
@@ -312,7 +321,11 @@ cdef inline bint has_wide_ids(const Plan* plan) noexcept nogil:
     return plan.header.counts[<int>WIDE_IDS] != 0
 
 cdef inline int64_t id_of(const Plan* plan, uint32_t entry) noexcept nogil:
-    return plan.wide_ids[entry] if has_wide_ids(plan) else plan.totals.first_id + plan.ids[entry]
+    if has_wide_ids(plan):
+        return plan.wide_ids[entry]
+    if entry < plan.totals.stepped:
+        return plan.totals.first_id + plan.id_bases[entry >> 6] + plan.id_steps[entry]
+    return plan.totals.first_id + plan.ids[entry - plan.totals.stepped]
 
 cdef inline const Predicate* lazy_test(const Plan* plan, uint32_t leaf) noexcept nogil:
     """Of a leaf behind the filled ones."""

@@ -1,5 +1,5 @@
 """Puts sections into a buffer and finds them again. What they hold is checked by checking.pyx."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
@@ -10,7 +10,7 @@ from matcher_ext.route_section cimport read_routes
 cdef extern from * nogil:
     """
     static const char PLAN_MAGIC[8] = {'T', 'R', 'E', 'E', 'L', 'I', 'N', 'E'};
-    static const uint32_t PLAN_VERSION = 4;
+    static const uint32_t PLAN_VERSION = 5;
     """
     const char PLAN_MAGIC[8]
     const uint32_t PLAN_VERSION
@@ -26,7 +26,9 @@ cdef uint64_t sum_buffer(const char* buffer, uint64_t size) noexcept nogil:
 
 
 cdef uint64_t element_size(int section) noexcept nogil:
-    if section == CATALOG or section == BYTES or section == NAME_BYTES or section == ROUTES:
+    if section == CATALOG or section == BYTES or section == NAME_BYTES or (
+        section == ROUTES or section == ID_STEPS
+    ):
         return 1
     if section == WORDS or section == WIDE_IDS or section == KEYS:
         return sizeof(int64_t)
@@ -119,6 +121,8 @@ cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:
     plan.tests.bytes = buffer + at[<int>BYTES]
     plan.ids = <const uint32_t*>(buffer + at[<int>IDS])
     plan.wide_ids = <const int64_t*>(buffer + at[<int>WIDE_IDS])
+    plan.id_bases = <const uint32_t*>(buffer + at[<int>ID_BASES])
+    plan.id_steps = <const uint8_t*>(buffer + at[<int>ID_STEPS])
     plan.names = <const Span*>(buffer + at[<int>NAMES])
     plan.name_bytes = buffer + at[<int>NAME_BYTES]
     plan.attributes = <const AttributeIndex*>(buffer + at[<int>ATTRIBUTES])

@@ -99,7 +99,10 @@ cdef bint take_stream(Cursor* cursor) noexcept nogil:
 
 cdef void allow_targets(Cursor* cursor, uint32_t first) noexcept nogil:
     """Bits of inner nodes and terminals, from one on."""
-    cdef uint64_t end = cursor.plan.totals.terminals + section_count(cursor.plan, TERMINALS) - 1
+    cdef uint64_t end = (
+        <uint64_t>cursor.plan.totals.terminals + cursor.plan.totals.direct
+        + section_count(cursor.plan, TERMINALS) - 1
+    )
     cursor.first_target = first
     cursor.target_count = <uint32_t>(end - first) if first < end else 0
 
@@ -141,7 +144,7 @@ cdef const char* check_leaf_streams(Cursor* cursor) noexcept nogil:
     cdef uint64_t i
     if section_count(plan, LEAF_STREAMS) != <uint64_t>plan.totals.pushed + 1:
         return b"its streams are miscounted"
-    if stream.ors != 0 or stream.entry != 0:
+    if stream.ors != 0:
         return b"its streams are out of order"
     allow_targets(cursor, plan.levels[0])
     for i in range(<uint64_t>plan.totals.pushed + 1):

@@ -4,13 +4,14 @@ from libc.stdint cimport uint32_t
 from matcher_ext.layout cimport Layout
 from matcher_ext.route_section cimport RouteSpec
 
+# Before all else, so that the first entries are those of direct terminals.
+cdef void put_terminals(Layout* layout) noexcept nogil
 # In this order: slots, leaf streams, inner streams, records that every visit finds; with pairs.pyx,
 # whose records come last, they fill RECORDS without a gap.
 cdef void put_slots(Layout* layout, const RouteSpec* spec) noexcept nogil
 cdef void put_leaf_streams(Layout* layout) noexcept nogil
 cdef void put_inner_streams(Layout* layout) noexcept nogil
 cdef void put_always(Layout* layout) noexcept nogil
-cdef void put_terminals(Layout* layout) noexcept nogil
 # The entries that no visit meets.
 cdef void put_other_entries(Layout* layout) noexcept nogil
 # The record of an AND that was found through one or two of its children, or NOTHING.

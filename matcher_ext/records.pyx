@@ -207,7 +207,8 @@ cdef void put_always(Layout* layout) noexcept nogil:
 cdef void put_terminals(Layout* layout) noexcept nogil:
     cdef size_t i
     for i in range(layout.terminal_nodes.size()):
-        layout.terminals.push_back(<uint32_t>layout.ids.size())
+        if i >= layout.leaves.totals.direct:
+            layout.terminals.push_back(<uint32_t>layout.ids.size())
         take_entries(layout, layout.terminal_nodes[i])
     layout.terminals.push_back(<uint32_t>layout.ids.size())
 

@@ -1,5 +1,5 @@
 """The file's content in its order; only tests that matching may run keep their predicates."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport (
@@ -22,6 +22,8 @@ cdef cppclass Packed:
     vector[int64_t] words
     vector[char] bytes
     vector[uint32_t] narrow_ids
+    vector[uint32_t] id_bases
+    vector[uint8_t] id_steps
     vector[Span] names
 
 
@@ -75,16 +77,40 @@ cdef void pack_ids(Layout* layout, Packed* packed) noexcept nogil:
     cdef size_t i
     totals.entries = <uint32_t>layout.ids.size()
     totals.first_id = 0
+    totals.stepped = 0
     for i in range(layout.ids.size()):
         lowest = layout.ids[i] if i == 0 else min(lowest, layout.ids[i])
         highest = layout.ids[i] if i == 0 else max(highest, layout.ids[i])
     if <uint64_t>highest - <uint64_t>lowest > <uint64_t>0xFFFFFFFF:
         return
     totals.first_id = lowest
-    packed.narrow_ids.resize(layout.ids.size())
+    if has_small_steps(layout):
+        totals.stepped = totals.direct
     for i in range(layout.ids.size()):
-        packed.narrow_ids[i] = <uint32_t>(<uint64_t>layout.ids[i] - <uint64_t>lowest)
+        add_narrow_id(
+            packed, i, <uint32_t>(<uint64_t>layout.ids[i] - <uint64_t>lowest), totals.stepped
+        )
     layout.ids.clear()
+
+
+cdef bint has_small_steps(const Layout* layout) noexcept nogil:
+    """The ids of direct terminals ascend; of each 64 the last is within a byte of the first."""
+    cdef size_t direct = layout.leaves.totals.direct, i
+    for i in range(direct):
+        if <uint64_t>layout.ids[i] - <uint64_t>layout.ids[i & ~<size_t>63] > 0xFF:
+            return False
+    return True
+
+
+cdef void add_narrow_id(
+    Packed* packed, size_t entry, uint32_t number, uint32_t stepped
+) noexcept nogil:
+    if entry >= stepped:
+        packed.narrow_ids.push_back(number)
+        return
+    if entry % 64 == 0:
+        packed.id_bases.push_back(number)
+    packed.id_steps.push_back(<uint8_t>(number - packed.id_bases.back()))
 
 
 cdef void count_graph(Layout* layout) noexcept nogil:
@@ -102,6 +128,8 @@ cdef void put_packed(
     put_section(buffer, header, BYTES, packed.bytes.data(), packed.bytes.size())
     put_section(buffer, header, IDS, packed.narrow_ids.data(), packed.narrow_ids.size())
     put_section(buffer, header, WIDE_IDS, layout.ids.data(), layout.ids.size())
+    put_section(buffer, header, ID_BASES, packed.id_bases.data(), packed.id_bases.size())
+    put_section(buffer, header, ID_STEPS, packed.id_steps.data(), packed.id_steps.size())
     put_section(buffer, header, NAMES, packed.names.data(), packed.names.size())
     put_section(
         buffer, header, NAME_BYTES,

@@ -8,46 +8,7 @@ from matcher_ext.blocks cimport MISSING_PLACE, MOST_ROWS, Sorted, mark_of, words
 from matcher_ext.circuit cimport *
 from matcher_ext.plan cimport Expression
 from matcher_ext.visit cimport test_predicate
-
-cdef extern from * nogil:
-    """
-    #include <cstddef>
-    #include <cstdint>
-    // Compiled twice and chosen when the module is loaded: a wheel must run on every machine.
-    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \\
-        && !defined(__SANITIZE_ADDRESS__)
-    #define FOR_EACH_MACHINE __attribute__((target_clones("avx2", "popcnt", "default")))
-    #else
-    #define FOR_EACH_MACHINE
-    #endif
-    FOR_EACH_MACHINE
-    static void add_words(uint64_t* a, const uint64_t* b, uint32_t words) {
-        for (uint32_t i = 0; i < words; i += 8)
-            for (uint32_t k = i; k < i + 8; k++) a[k] |= b[k];
-    }
-    FOR_EACH_MACHINE
-    static uint32_t count_words(const uint64_t* a, uint32_t words) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < words; i++) count += (uint32_t)__builtin_popcountll(a[i]);
-        return count;
-    }
-    FOR_EACH_MACHINE
-    static uint32_t keep_words(uint64_t* a, const uint64_t* b, uint32_t words) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < words; i++) {
-            a[i] &= b[i];
-            count += (uint32_t)__builtin_popcountll(a[i]);
-        }
-        return count;
-    }
-    static inline uint32_t first_bit(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
-    static inline void prefetch_line(const void* p) { __builtin_prefetch(p); }
-    """
-    void add_words(uint64_t* a, const uint64_t* b, uint32_t words)
-    uint32_t count_words(const uint64_t* a, uint32_t words)
-    uint32_t keep_words(uint64_t* a, const uint64_t* b, uint32_t words)
-    uint32_t first_bit(uint64_t word)
-    void prefetch_line(const void* p)
+from matcher_ext.words cimport add_words, count_ones, fetch_line, first_one
 
 cdef enum:
     FAR = 6             # expressions ahead: their answers are fetched; twice as far, their states
@@ -93,7 +54,7 @@ cdef inline uint32_t list_rows(const uint64_t* bits, uint32_t words, uint16_t* t
     for i in range(words):
         word = bits[i]
         while word:
-            target[count] = <uint16_t>(64 * i + first_bit(word))
+            target[count] = <uint16_t>(64 * i + first_one(word))
             count += 1
             word &= word - 1
     return count
@@ -285,7 +246,7 @@ cdef void find_special(
         for row in range(slices.block.count):
             if test_special(slices, code, kind, number, row):
                 bits[row >> 6] |= <uint64_t>1 << (row & 63)
-    set_bitmap(found, bits, count_words(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
 
 
 cdef bint test_special(
@@ -683,7 +644,7 @@ cdef void find_or(Slices* slices, const uint32_t* code, uint32_t depth, Rows* fo
                     add_part(slices, code, &rows, bits)
         code = behind(code)
     if is_bitmap:
-        set_bitmap(found, bits, count_words(bits, slices.words), False)
+        set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
 
 
 cdef void find_rows(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
@@ -747,7 +708,7 @@ cdef inline void fetch_states(const Slices* slices, uint32_t expression) noexcep
     cdef uint32_t i
     for i in range(<uint32_t>FETCHED_WORDS):
         if code[i] & KIND_MASK == <uint32_t>C_NODE and code[i] >> KIND_BITS < slices.states.size():
-            prefetch_line(slices.states.data() + (code[i] >> KIND_BITS))
+            fetch_line(slices.states.data() + (code[i] >> KIND_BITS))
 
 
 cdef inline void fetch_answers(const Slices* slices, uint32_t expression) noexcept nogil:
@@ -759,8 +720,8 @@ cdef inline void fetch_answers(const Slices* slices, uint32_t expression) noexce
             state = slices.states[code[i] >> KIND_BITS]
             if state & 3 >= IS_LIST:
                 answer = answer_at(slices, state)
-                prefetch_line(answer)
-                prefetch_line(answer + 8)
+                fetch_line(answer)
+                fetch_line(answer + 8)
 
 
 cdef void count_block(Slices* slices, int64_t* counts) noexcept nogil:

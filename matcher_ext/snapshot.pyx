@@ -38,18 +38,17 @@ from matcher_ext.graph cimport (
     find_reasons,
     reach_of,
 )
+from matcher_ext.asking cimport preset_slot
 from matcher_ext.matching cimport (
     begin_match,
-    copy_ids,
-    drop_dead,
     match_visit,
     open_scratch,
-    preset_slot,
     run_match,
     walk_visit,
 )
 from matcher_ext.paths cimport copy_paths
 from matcher_ext.plan cimport *
+from matcher_ext.results cimport copy_ids, count_matched, drop_dead
 from matcher_ext.thaw cimport lend_graph, thaw_graph
 from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
 
@@ -130,13 +129,20 @@ cdef class Snapshot:
             if has_wide_ids(&self.plan):
                 ids = numpy.frombuffer(self._section(WIDE_IDS, 8), dtype=numpy.int64)
             else:
-                ids = numpy.frombuffer(self._section(IDS, 4), dtype=numpy.uint32)
-                ids = ids.astype(numpy.int64) + self.plan.totals.first_id
+                ids = self._narrow_ids() + self.plan.totals.first_id
             self.id_order = numpy.argsort(ids, kind="stable")
             ordered = ids[self.id_order]
             ordered.flags.writeable = False
             self.sorted_ids = ordered
         return self.sorted_ids
+
+    def _narrow_ids(self):
+        """By entry number, less the lowest."""
+        steps = numpy.frombuffer(self._section(ID_STEPS, 1), dtype=numpy.uint8)
+        bases = numpy.frombuffer(self._section(ID_BASES, 4), dtype=numpy.uint32)
+        ids = numpy.frombuffer(self._section(IDS, 4), dtype=numpy.uint32)
+        stepped = numpy.repeat(bases.astype(numpy.int64), 64)[:len(steps)] + steps
+        return numpy.concatenate([stepped, ids.astype(numpy.int64)])
 
     @property
     def catalog_rows(self):
@@ -148,7 +154,7 @@ cdef class Snapshot:
         cdef ScratchHolder holder = self._match(visit, overlay)
         cdef size_t i
         with nogil:
-            holder.ids.resize(holder.scratch.matched.size())
+            holder.ids.resize(count_matched(&holder.scratch))
             copy_ids(&self.plan, &holder.scratch, holder.ids.data())
             sort(holder.ids.begin(), holder.ids.end())
         matched = [holder.ids[i] for i in range(holder.ids.size())]
@@ -327,7 +333,7 @@ cdef class Snapshot:
                         match_visit(&self.plan, &self.catalog.table, &holder.scratch)
                         exchange_visits(&holder.scratch.visit, &visits[row])
                         copy_ids(
-                            &self.plan, &holder.scratch, ids.take(holder.scratch.matched.size())
+                            &self.plan, &holder.scratch, ids.take(count_matched(&holder.scratch))
                         )
                         offsets.push_back(<int64_t>ids.size)
                     first += rows
@@ -523,7 +529,7 @@ cdef class Snapshot:
             if is_begun:
                 run_match(&self.plan, &self.catalog.table, &holder.scratch)
             if overlay is not None and overlay.dead_count:
-                drop_dead(&holder.scratch, &overlay.dead)
+                drop_dead(&self.plan, &holder.scratch, &overlay.dead)
         if self.answers:
             answers.settle(holder)
         return holder
@@ -583,7 +589,7 @@ cdef class Snapshot:
         return self.plan.expressions[low - 1].node
 
     cdef object _copy_matched(self, ScratchHolder holder):
-        matched = numpy.empty(holder.scratch.matched.size(), dtype=numpy.int64)
+        matched = numpy.empty(count_matched(&holder.scratch), dtype=numpy.int64)
         cdef int64_t[::1] target = matched
         if target.shape[0]:
             copy_ids(&self.plan, &holder.scratch, &target[0])

@@ -22,6 +22,7 @@ cdef cppclass Thaw:
     Trees trees
     Setters setters
     vector[Expression] of_always
+    vector[Expression] of_streams
     const char* wrong
 
 
@@ -212,13 +213,26 @@ cdef void thaw_always(Thaw* thaw) noexcept nogil:
 
 
 cdef void thaw_terminals(Thaw* thaw) noexcept nogil:
+    """Found last, but their entries come first: expressions are in the order of entries."""
     cdef const Plan* plan = thaw.plan
-    cdef uint64_t i
-    for i in range(section_count(plan, TERMINALS) - 1):
+    cdef uint32_t bit = plan.totals.terminals, i
+    cdef Graph* graph = thaw.graph
+    thaw.of_streams.swap(graph.expressions)
+    graph.expressions.reserve(plan.totals.expressions)
+    for i in range(plan.totals.direct):
+        add_expression(thaw, node_of_bit(thaw, bit + i), i, 1)
+    bit += plan.totals.direct
+    for i in range(<uint32_t>section_count(plan, TERMINALS) - 1):
         add_expression(
-            thaw, node_of_bit(thaw, plan.totals.terminals + <uint32_t>i), plan.terminals[i],
+            thaw, node_of_bit(thaw, bit + i), plan.terminals[i],
             plan.terminals[i + 1] - plan.terminals[i],
         )
+    graph.expressions.insert(
+        graph.expressions.end(), thaw.of_streams.begin(), thaw.of_streams.end()
+    )
+    graph.expressions.insert(
+        graph.expressions.end(), thaw.of_always.begin(), thaw.of_always.end()
+    )
 
 
 # Pairs.
@@ -294,9 +308,6 @@ cdef const char* thaw_graph(
     if thaw.wrong == NULL:
         thaw_inner_streams(&thaw)
     if thaw.wrong == NULL:
-        graph.expressions.insert(
-            graph.expressions.end(), thaw.of_always.begin(), thaw.of_always.end()
-        )
         thaw_terminals(&thaw)
         thaw_pairs(&thaw)
     if thaw.wrong == NULL:

@@ -26,7 +26,7 @@ ENTRIES = {
     4: "true",
     5: "age between 3 and 7 xor mobile",
 }
-DEFINITION_SLOTS = 21  # the section's number
+DEFINITION_SLOTS = 23  # the section's number
 VISIT: dict[str, Any] = {"publisher": "US", "age": 18, "segments": ["cars"], "mobile": True}
 
 
