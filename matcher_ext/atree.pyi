@@ -41,6 +41,7 @@ class ATree:
         labels: Mapping[int, str],
         sources: Iterable[int],
         *,
+        spare: Iterable[int] = ...,
         attribute: str = ...,
     ) -> None: ...
     def define_reach(self, party: int, hops: int) -> str: ...

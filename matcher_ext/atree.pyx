@@ -184,12 +184,13 @@ cdef class ATree:
             self.base = None        # what is frozen does not know of it
             self._change()
 
-    def set_routes(self, names, links, labels, sources, *, attribute="publisher.id"):
+    def set_routes(self, names, links, labels, sources, *, spare=(), attribute="publisher.id"):
         """Gives the index the exchange graph, or a new one.
 
         `names` by party, in whose order ties go; `links` are (edge id, seller, buyer, what the fee
         leaves of 10,000), each with a definition `edge.<id>`; `labels` by party are what answers
-        call it, and for `sources`, the publishers, what a visit carries as `attribute`.
+        call it, and for `sources`, the publishers, what a visit carries as `attribute`. `spare` are
+        ids of edges that have a definition and may come into the graph later (rerouting.pyx).
         """
         cdef RouteSpec spec
         cdef uint32_t definition
@@ -199,11 +200,11 @@ cdef class ATree:
         links = sorted(links)
         with self.lock:
             make_tables(&spec.tables, parties, links)
-            for link in links:
-                encoded = f"edge.{link[0]}".encode()
+            for edge_id in [*(link[0] for link in links), *spare]:
+                encoded = f"edge.{edge_id}".encode()
                 definition = find_definition(&self.store, encoded, len(encoded))
                 if definition == NOTHING:
-                    raise UnknownDefinitionError(f"@edge.{link[0]} has no definition")
+                    raise UnknownDefinitionError(f"@edge.{edge_id} has no definition")
                 spec.edge_definitions.push_back(definition)
             set_labels(
                 &spec,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
@@ -22,12 +22,26 @@ from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.atree import ATree
 from matcher_ext.paths import Paths
 from matcher_ext.refusals import DuplicateIdError, UnknownIdError
+from matcher_ext.rerouting import replace_routes
 from matcher_ext.snapshot import Overlay, Snapshot
 
 if TYPE_CHECKING:
     from matcher_ext.answers import AnswerFunction
 
 REFERENCE = re.compile(r"@([A-Za-z_][\w.]*)")
+
+
+class Routes(Protocol):
+    """The exchange graph as `ATree.set_routes` takes it."""
+
+    @property
+    def names(self) -> Mapping[int, str]: ...
+    @property
+    def links(self) -> Iterable[tuple[int, int, int, int]]: ...
+    @property
+    def labels(self) -> Mapping[int, str]: ...
+    @property
+    def publishers(self) -> Iterable[int]: ...
 
 
 class HasText(Protocol):
@@ -82,6 +96,7 @@ class LiveIndex:
         self._begin(snapshot)
 
     def _begin(self, snapshot: Snapshot) -> None:
+        self._base = snapshot  # reads definitions; what the state has may be another graph over it
         self._dynamic = ATree(snapshot.catalog)
         self._dead: set[int] = set()
         self._replaced: set[str] = set()
@@ -105,7 +120,7 @@ class LiveIndex:
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot below, without what changed since."""
-        return self._state.snapshot
+        return self._base
 
     def insert(self, entry_id: int, expression: str | HasText) -> None:
         """Adds one entry. The id must be new, or deleted before."""
@@ -141,10 +156,12 @@ class LiveIndex:
         definitions: Iterable[tuple[str, str]] = (),
         dead: Iterable[int] = (),
         entries: Mapping[int, str] | None = None,
+        routes: Routes | None = None,
     ) -> State:
         """Many changes as one: readers see all of them or none. Definitions are made in their
         order, `dead` may name ids that are not there, `entries` take the place of what has their
-        id. Where a text is refused, nothing is published; the same call may be tried again."""
+        id, `routes` of the whole graph. Where a text is refused, nothing is published; the same
+        call may be tried again."""
         entries = entries or {}
         with self._lock:
             for name, text in definitions:
@@ -157,7 +174,7 @@ class LiveIndex:
             for text in entries.values():
                 self._need_definitions(text)
             self._dynamic.insert_many(entries.keys(), entries.values())
-            self._publish()
+            self._publish(None if routes is None else self._reroute(routes))
             return self._state
 
     def swap(self, snapshot: Snapshot) -> None:
@@ -177,9 +194,9 @@ class LiveIndex:
         answers = SlotAnswers(names, function, asks)
         with self._lock:
             snapshot = bind_answers(self._state.snapshot, answers)
+            self._base = bind_answers(self._base, answers)
             self._take_answers(snapshot, answers)
-            self._state = replace(self._state, snapshot=snapshot)
-            self._publish()
+            self._publish(snapshot)
 
     def match(self, visit: Mapping[str, Any]) -> list[int]:
         """The ids whose expressions are true of the visit, ascending."""
@@ -223,22 +240,27 @@ class LiveIndex:
             raise ValueError(f"@{name} is answered by code and has no other meaning")
         self._need_definitions(text)
         if name in self._names:
-            self._dynamic.copy_definition(self._state.snapshot, name)
+            self._dynamic.copy_definition(self._base, name)
             self._replaced.add(name)
         self._dynamic.define(name, text)
 
     def _need_definitions(self, text: str) -> None:
         """The small index needs its own copy of what a text refers to."""
         for name in set(REFERENCE.findall(text)) & self._names:
-            self._dynamic.copy_definition(self._state.snapshot, name)
+            self._dynamic.copy_definition(self._base, name)
 
-    def _publish(self) -> None:
+    def _reroute(self, routes: Routes) -> Snapshot:
+        return replace_routes(
+            self._base, routes.names, routes.links, routes.labels, routes.publishers
+        )
+
+    def _publish(self, snapshot: Snapshot | None = None) -> None:
+        if snapshot is None:
+            snapshot = self._state.snapshot
         beside = self._dynamic.freeze()
         overlay = None
         borrowed = self._dynamic.borrowed
         if self._dead or self._replaced or borrowed:
-            overlay = Overlay(self._state.snapshot, self._dead, beside, self._replaced, borrowed)
-        size = len(self._state.snapshot) - len(self._dead) + len(beside)
-        self._state = replace(
-            self._state, beside=beside, overlay=overlay, size=size, borrows=bool(borrowed)
-        )
+            overlay = Overlay(snapshot, self._dead, beside, self._replaced, borrowed)
+        size = len(snapshot) - len(self._dead) + len(beside)
+        self._state = State(snapshot, beside, overlay, size, bool(borrowed))

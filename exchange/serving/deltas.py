@@ -38,9 +38,20 @@ class DeltaEntry(msgspec.Struct, frozen=True):
     text: str
 
 
+class RouteRecord(msgspec.Struct, frozen=True):
+    """The exchange graph as the index takes it: names and labels by party, links as (edge id,
+    seller, buyer, what the fee leaves of 10,000)."""
+
+    names: dict[int, str]
+    links: list[tuple[int, int, int, int]]
+    labels: dict[int, str]
+    publishers: list[int]
+
+
 class Delta(FormattedDocument, frozen=True, kw_only=True):
-    """One record. `position` is the database snapshot that holds everything up to here;
-    `deferred` counts bookings whose change waits for the next build."""
+    """One record. `position` is the database snapshot that holds everything up to here; `routes`
+    the whole graph, if it changed; `deferred` counts bookings whose change waits for the next
+    build."""
 
     log_id: str
     number: int
@@ -49,6 +60,7 @@ class Delta(FormattedDocument, frozen=True, kw_only=True):
     definitions: dict[str, str] = {}
     entries: tuple[DeltaEntry, ...] = ()
     dead: tuple[int, ...] = ()
+    routes: RouteRecord | None = None
     deferred: int = 0
 
 

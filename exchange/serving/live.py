@@ -111,6 +111,7 @@ class LiveSnapshot:
             definitions=[pair for delta in deltas for pair in delta.definitions.items()],
             dead=dead,
             entries=texts,
+            routes=next((delta.routes for delta in reversed(deltas) if delta.routes), None),
         )
         changed = {key: beside for key, beside in self.changed.items() if key not in dead}
         changed |= {key: Beside.of(self.opened.below, row) for key, row in rows.items()}

@@ -16,7 +16,7 @@ from exchange.serving.directory import (
     SnapshotInfo,
     write_catalog,
 )
-from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.composing import CLOSED, Composer, Entry, edge_name
 from exchange.snapshots.contents import write_campaigns
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
@@ -55,8 +55,10 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
 
 
 def set_routes(index: ATree, composer: Composer) -> None:
-    routes = composer.routes()
-    index.set_routes(routes.names, routes.links, routes.labels, routes.publishers)
+    routes, spare = composer.routes(), composer.spare_edges()
+    for edge_id in spare:
+        index.define(edge_name(edge_id), CLOSED)
+    index.set_routes(routes.names, routes.links, routes.labels, routes.publishers, spare=spare)
     for advertiser_id, hops in sorted(composer.reaches()):
         index.define_reach(advertiser_id, hops)
 

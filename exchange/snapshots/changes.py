@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db import connection
 
-from exchange.routing import Graph, Link
+from exchange.routing import MAX_HOPS, Graph, Link
 from exchange.snapshots.market import Market
 from exchange.snapshots.models import ChangeKind
 
@@ -122,33 +122,44 @@ def as_link(row: Mapping[str, Any] | None) -> Link | None:
     return Link(row["id"], row["seller_id"], row["buyer_id"], fee)
 
 
-def find_moved_pairs(
-    change: GraphChange, after: Graph, pairs: set[tuple[int, int]]
-) -> set[tuple[int, int]]:
-    """Of these pairs of publisher and advertiser, those whose cheapest path is another one now, or
-    costs something else, or passes a party that has another name."""
-    starts = {
-        party_id
-        for graph in (change.before, after)
-        for edge_id in change.changed_edges
-        if (link := graph.links.get(edge_id)) is not None
-        for party_id in (link.seller_id,)
-    } | change.renamed_parties
-    upstream = find_upstream([change.before, after], starts)
+Pairs = set[tuple[int, int]]
+
+
+def find_affected(change: GraphChange, after: Graph) -> set[int]:
+    """Parties whose paths, to whomsoever, may be others now."""
+    starts = set(change.renamed_parties)
+    for graph in (change.before, after):
+        links = (graph.links.get(edge_id) for edge_id in change.changed_edges)
+        starts |= {link.seller_id for link in links if link is not None}
+    return find_upstream([change.before, after], starts)
+
+
+def find_moved_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) -> Pairs:
+    """Pairs of a source and whomever it reaches, whose cheapest path is another one now, or costs
+    something else, or passes a party that has another name."""
     moved = set()
-    wanted: dict[int, list[int]] = defaultdict(list)
-    for publisher_id, advertiser_id in pairs:
-        if publisher_id in upstream:
-            wanted[publisher_id].append(advertiser_id)
-    for publisher_id, advertiser_ids in wanted.items():
-        old, new = change.before.cheapest_paths(publisher_id), after.cheapest_paths(publisher_id)
-        for advertiser_id in advertiser_ids:
-            path = new.get(advertiser_id)
-            if path != old.get(advertiser_id) or (
+    for source in sources:
+        old, new = change.before.cheapest_paths(source), after.cheapest_paths(source)
+        for target in old.keys() | new.keys():
+            path = new.get(target)
+            if path != old.get(target) or (
                 path is not None and not change.renamed_parties.isdisjoint(path.party_ids)
             ):
-                moved.add((publisher_id, advertiser_id))
+                moved.add((source, target))
     return moved
+
+
+def find_nearer_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) -> Pairs:
+    """Pairs that fewer hops are between than before, or that no path led between at all."""
+    nearer = set()
+    for source in sources:
+        old = change.before.downstream(source)
+        nearer |= {
+            (source, target)
+            for target, hops in after.downstream(source).items()
+            if hops < old.get(target, MAX_HOPS + 1)
+        }
+    return nearer
 
 
 def find_upstream(graphs: list[Graph], starts: set[int]) -> set[int]:

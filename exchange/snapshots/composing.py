@@ -21,6 +21,7 @@ from exchange.market.models.bookings import DEFAULT_HOPS
 from exchange.routing import MAX_HOPS, Graph, Path
 from exchange.routing.policies import BrokenPathError, pin_path
 from exchange.serving.bookings import BookingRow
+from exchange.serving.deltas import RouteRecord
 from exchange.snapshots.market import BookedPair, CampaignRow, Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
@@ -31,6 +32,8 @@ from targeting import ExpressionError
 
 MAX_SKIPPED_KEPT = 100
 MAX_REASONS_KEPT = 20
+# No path can take such an edge; bookings that wait for a build with a path over it must not match.
+CLOSED = "false"
 ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
 # Policy, publisher, advertiser, and the hops or the edges that the booking asks for.
 RouteKey = tuple[str, int, int, int | tuple[int, ...]]
@@ -72,16 +75,6 @@ class Route:
     conditions: str
     fee_percent: float
     share: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The exchange graph as `ATree.set_routes` takes it."""
-
-    names: dict[int, str]
-    links: list[tuple[int, int, int, int]]
-    labels: dict[int, str]
-    publishers: set[int]
 
 
 @dataclass(slots=True)
@@ -184,7 +177,7 @@ class Composer:
         )
         return Entry(row, route.edge_ids, (route.conditions, offer.conditions), reach)
 
-    def routes(self) -> Routes:
+    def routes(self) -> RouteRecord:
         """The graph for the index, without edges whose expression does not compile."""
         links = [
             (link.edge_id, link.seller_id, link.buyer_id, int(10_000 * (1 - Fraction(link.fee))))
@@ -199,7 +192,16 @@ class Composer:
             for link in self.market.links
             if link.seller_id not in buyers
         }
-        return Routes(self.market.names(), links, labels, set(publishers.values()))
+        return RouteRecord(self.market.names(), links, labels, sorted(publishers.values()))
+
+    def spare_edges(self) -> list[int]:
+        """Edges that deltas may bring into the graph: also those that do not compile now."""
+        broken = [
+            link.edge_id
+            for link in self.market.links
+            if isinstance(self.edges[link.edge_id], ExpressionError)
+        ]
+        return [*broken, *self.market.spare_edges]
 
     def reaches(self) -> set[tuple[int, int]]:
         """Advertisers with limits of hops that bookings ask for; and every advertiser with the

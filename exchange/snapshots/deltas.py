@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -195,11 +196,12 @@ def ask_for_build(why: str = "") -> SnapshotBuild | None:
 def find_served(log: DeltaLog) -> Served:
     """What servers know that have taken up everything so far."""
     served = find_served_in(log.snapshot_id)
-    return Served(served.catalog, served.names.union(log.defined))
+    return replace(served, names=served.names.union(log.defined))
 
 
 def find_served_in(snapshot_id: str) -> Served:
-    return Served(*open_served(snapshot_directory().folder(snapshot_id) / INDEX_FILE))
+    catalog, names = open_served(snapshot_directory().folder(snapshot_id) / INDEX_FILE)
+    return Served(catalog, names, built=names)
 
 
 @lru_cache(maxsize=2)  # a snapshot never changes

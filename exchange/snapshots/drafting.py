@@ -11,19 +11,22 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
+from msgspec.structs import replace
 
-from exchange.market.models import Booking, Campaign, Edge
-from exchange.serving.deltas import Delta, DeltaEntry
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.serving.deltas import Delta, DeltaEntry, RouteRecord
 from exchange.snapshots.changes import (
     Changes,
     GraphChange,
+    find_affected,
     find_graph_change,
     find_moved_pairs,
+    find_nearer_pairs,
     read_changes,
 )
-from exchange.snapshots.composing import Composer, SkipError, edge_name, reach_name
+from exchange.snapshots.composing import CLOSED, Composer, SkipError, edge_name, reach_name
 from exchange.snapshots.market import (
     BOOKING_COLUMNS,
     BookedPair,
@@ -40,16 +43,17 @@ from matcher_ext.language import check_text
 from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000
-# No path can take such an edge; bookings that wait for a build with a path over it must not match.
-CLOSED = "false"
+MANY = 5 * MAX_REINSERTED  # bookings that are not looked at one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What servers have: the catalogue of the snapshot, and the names that are defined."""
+    """What servers have: the catalogue of the snapshot, the names that are defined, and those of
+    them that its graph has a place for."""
 
     catalog: CompiledCatalog
     names: frozenset[str]
+    built: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -59,12 +63,14 @@ class Draft:
     definitions: dict[str, str] = field(default_factory=dict)
     entries: list[DeltaEntry] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)
+    routes: RouteRecord | None = None
     deferred: list[tuple[str, int]] = field(default_factory=list)
     quarantine: Quarantine = field(default_factory=Quarantine)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.definitions or self.entries or self.dead or self.deferred)
+        changes = self.definitions or self.entries or self.dead or self.routes
+        return not (changes or self.deferred)
 
     @property
     def deferred_count(self) -> int:
@@ -79,6 +85,7 @@ class Draft:
             definitions=self.definitions,
             entries=tuple(self.entries),
             dead=tuple(self.dead),
+            routes=self.routes,
             deferred=self.deferred_count,
         )
 
@@ -89,6 +96,28 @@ class Cause:
 
     why: str
     bookings: QuerySet[Booking]
+
+    def look(self) -> Touched:
+        """One query, unless there are very many."""
+        rows = list(self.bookings.order_by().values_list(*BOOKING_COLUMNS, IS_SERVED)[:MANY])
+        if len(rows) == MANY:
+            dead = self.bookings.exclude(is_served()).values_list("pk", flat=True)
+            count = self.bookings.filter(is_served()).order_by().count()
+            return Touched(self.why, {}, set(dead), count)
+        served = {row[0]: BookedPair._make(row[:-1]) for row in rows if row[-1]}
+        dead_ids = {row[0] for row in rows if not row[-1]}
+        return Touched(self.why, served, dead_ids, len(served))
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a cause touches: bookings that are served, by id, and others, which are dead at once.
+    Too many to be in a delta anyhow are only counted."""
+
+    why: str
+    served: dict[int, BookedPair]
+    dead: set[int]
+    count: int
 
 
 def draft_delta(
@@ -118,7 +147,7 @@ class Drafter:
 
     def draft(self) -> Draft:
         self._defer_what_is_whole()
-        self._defer_any_path()
+        self._reroute()
         chosen = self._choose_bookings()
         self._redefine()
         self._compose(chosen)
@@ -141,17 +170,18 @@ class Drafter:
             self._draft.deferred.append(("Another organisation operates the exchange.", 0))
 
     def _choose_bookings(self) -> dict[int, BookedPair]:
-        """Live bookings to insert again; the others among those touched are dead at once."""
+        """Live bookings to insert again, the smallest causes first."""
         chosen: dict[int, BookedPair] = {}
         dead: set[int] = set()
-        for cause in sorted(self._causes(), key=lambda cause: count_served(cause.bookings)):
-            dead |= set(cause.bookings.exclude(is_served()).values_list("pk", flat=True))
-            others = cause.bookings.exclude(pk__in=chosen.keys())
-            count = count_served(others)
+        looked_at = [cause.look() for cause in self._causes()]
+        for touched in sorted(looked_at, key=lambda touched: touched.count):
+            dead |= touched.dead
+            known = touched.served.keys() & chosen.keys()
+            count = touched.count - len(known)
             if count > self._limit - len(chosen):
-                self._draft.deferred.append((cause.why, count))
+                self._draft.deferred.append((touched.why, count))
             else:
-                chosen |= read_bookings(others.filter(is_served()))
+                chosen |= touched.served
         self._draft.dead += sorted(dead)
         return chosen
 
@@ -164,9 +194,9 @@ class Drafter:
             yield from self._causes_of_paths(self._graph_change)
 
     def _causes_of_campaigns(self, campaign_ids: list[int]) -> Iterable[Cause]:
-        """One by one only where they are too many together: each costs some queries."""
+        """One by one only where they are too many together: each costs a query."""
         together = Booking.objects.filter(campaign_id__in=campaign_ids)
-        if len(campaign_ids) > 1 and count_served(together) <= self._limit:
+        if len(campaign_ids) > 1 and together.order_by()[: self._limit + 1].count() <= self._limit:
             yield Cause(f"{len(campaign_ids):,} campaigns changed.", together)
             return
         for campaign_id in campaign_ids:
@@ -174,11 +204,20 @@ class Drafter:
             yield Cause(f"Campaign {campaign_id} changed.", bookings)
 
     def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
-        cheapest = Booking.objects.filter(is_served(), policy=Booking.Policy.CHEAPEST)
-        pairs = set(cheapest.order_by().values_list("publisher_id", "advertiser_id").distinct())
-        moved = find_moved_pairs(change, self._composer.graph, pairs)
-        if moved:
+        after = self._composer.graph
+        publishers = Party.objects.filter(
+            pk__in=find_affected(change, after), kind=Party.Kind.PUBLISHER
+        )
+        sources = list(publishers.values_list("pk", flat=True))
+        if moved := find_moved_pairs(change, after, sources):
+            cheapest = Booking.objects.filter(policy=Booking.Policy.CHEAPEST)
             yield Cause("Cheapest paths moved.", cheapest.filter(of_pairs(moved)))
+        if nearer := find_nearer_pairs(change, after, sources):
+            free = Booking.objects.filter(policy=Booking.Policy.ANY)
+            yield Cause("Advertisers came nearer.", free.filter(of_pairs(nearer)))
+        if renamed := change.renamed_parties:
+            ends = Q(publisher_id__in=renamed) | Q(advertiser_id__in=renamed)
+            yield Cause("Parties were renamed.", Booking.objects.filter(ends))
         touched = change.changed_edges | edges_of(change.renamed_parties)
         if touched:
             pinned = Booking.objects.filter(
@@ -186,15 +225,18 @@ class Drafter:
             )
             yield Cause("Pinned paths changed.", pinned)
 
-    def _defer_any_path(self) -> None:
-        """The graph itself is part of the snapshot. An edge that is closed needs no build: nothing
-        satisfies it; one that is new or costs something else does, if anybody may take it."""
-        change, links = self._graph_change, self._composer.graph.links
-        if change.renamed_parties or any(edge_id in links for edge_id in change.changed_edges):
-            bookings = Booking.objects.filter(is_served(), policy=Booking.Policy.ANY)
-            if count := bookings.order_by().count():
-                why = "Edges changed that bookings on any path may take."
-                self._draft.deferred.append((why, count))
+    def _reroute(self) -> None:
+        """Bookings on any path see the whole graph, which the snapshot has places in for edges
+        that come later; not for any number of them."""
+        if not self._graph_change:
+            return
+        routes = self._composer.routes()
+        known = [link for link in routes.links if edge_name(link[0]) in self._served.built]
+        if len(known) < len(routes.links):
+            free = Booking.objects.filter(is_served(), policy=Booking.Policy.ANY)
+            why = "More edges were added than the live snapshot has places for."
+            self._draft.deferred.append((why, free.order_by().count()))
+        self._draft.routes = replace(routes, links=known)
 
     def _redefine(self) -> None:
         ids = self._changes.ids
@@ -280,13 +322,7 @@ def is_served() -> Q:
     return Q(Exists(live), is_active=True, retired_at=None)
 
 
-def count_served(bookings: QuerySet[Booking]) -> int:
-    return bookings.filter(is_served()).order_by().count()
-
-
-def read_bookings(bookings: QuerySet[Booking]) -> dict[int, BookedPair]:
-    rows = bookings.order_by().values_list(*BOOKING_COLUMNS)
-    return {pair.booking_id: pair for pair in map(BookedPair._make, rows.iterator())}
+IS_SERVED = ExpressionWrapper(is_served(), output_field=BooleanField())
 
 
 def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:

@@ -21,6 +21,7 @@ from exchange.routing import Link
 from targeting import Catalog
 
 CHUNK_ROWS = 5_000
+SPARE_EDGES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Market:
     audiences: list[AudienceRow] = field(default_factory=list)
     value_lists: list[ListRow] = field(default_factory=list)
     operator_ids: frozenset[int] = frozenset()
+    spare_edges: tuple[int, ...] = ()  # closed, or not yet there: they may come into the graph
     position: str = ""  # the database snapshot that was read
     counted: int | None = None  # live bookings as Postgres counts them
 
@@ -110,7 +112,9 @@ def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None])
     with one_moment() as position:
         counted = live_bookings().count()
         begin(counted)
-        market = replace(read_surroundings(position), counted=counted)
+        market = replace(
+            read_surroundings(position), counted=counted, spare_edges=read_spare_edges()
+        )
         campaigns = read_campaigns()
         return replace(market, campaigns=campaigns, bookings=read_bookings(campaigns, advance))
 
@@ -154,6 +158,14 @@ def read_edges() -> tuple[list[Link], dict[int, str]]:
         links.append(Link(edge_id, seller_id, buyer_id, fee_percent / 100))
         expressions[edge_id] = expression
     return links, expressions
+
+
+def read_spare_edges() -> tuple[int, ...]:
+    """The next ids are those of the next edges: the sequence gives them in turn."""
+    edges = Edge.objects.order_by("id").values_list("id", "is_active", "retired_at")
+    closed = [pk for pk, is_active, retired_at in edges if not is_active and retired_at is None]
+    last = max((pk for pk, _, _ in edges), default=0)
+    return (*closed, *range(last + 1, last + 1 + SPARE_EDGES))
 
 
 def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]:

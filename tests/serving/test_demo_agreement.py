@@ -27,11 +27,13 @@ from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService, stamp_milliseconds
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.texts import Compiled, read_tree
 from matcher_ext import LiveIndex
-from targeting import Expression
+from targeting import Expression, ExpressionError
 from tests.serving.calling import post
 
 SIZE = ExchangeSize("small demo", DEMO_GRAPH, campaigns=240)
+TREES: dict[str, Expression] = {}  # by text: each is made once
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,12 @@ class Judges:
         return eligible
 
 
-def is_true(expression: object, flat: dict[str, object]) -> bool:
-    return isinstance(expression, Expression) and expression.evaluate(flat) is True
+def is_true(compiled: Compiled, flat: dict[str, object]) -> bool:
+    if isinstance(compiled, ExpressionError):
+        return False
+    if compiled.text not in TREES:
+        TREES[compiled.text] = read_tree(compiled)
+    return TREES[compiled.text].evaluate(flat) is True
 
 
 @pytest.fixture(scope="module")

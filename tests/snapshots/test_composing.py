@@ -165,4 +165,4 @@ def test_every_advertiser_can_be_reached_within_the_usual_hops() -> None:
     assert Composer(given).reaches() == {(SODA, 5), (SODA, 7)}
     routes = Composer(given).routes()
     assert routes.links == [(17, HERALD, NORTHGATE, 9_000), (42, NORTHGATE, SODA, 8_000)]
-    assert routes.publishers == {HERALD}
+    assert routes.publishers == [HERALD]

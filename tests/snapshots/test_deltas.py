@@ -12,7 +12,7 @@ from exchange.market.models import Attribute, Audience, Booking, Campaign, Edge,
 from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
-from exchange.snapshots import deltas, services
+from exchange.snapshots import deltas, market, services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
 from exchange.snapshots.deltas import DamagedLogError, ask_for_build, write_changes
 from exchange.snapshots.market import read_market
@@ -405,3 +405,65 @@ def test_changes_are_forgotten_once_every_kept_snapshot_has_seen_them(
         Campaign.objects.update(name=f"Summer {number}")
         build()
     assert 0 < Change.objects.count() <= KEPT_SNAPSHOTS
+
+
+@pytest.fixture
+def free(story: Story) -> Booking:
+    """The Herald's booking takes any path."""
+    Booking.objects.filter(pk=story.at_herald.pk).update(policy="any")
+    return story.at_herald
+
+
+def test_booking_on_any_path_sees_a_changed_fee_at_once(
+    story: Story, free: Booking, server: Server
+) -> None:
+    assert server.item()["path"] == ["daily-herald", "northgate", "solberg-soda"]
+    Edge.objects.filter(pk=story.herald_to_northgate.pk).update(fee_percent=Decimal("40"))
+    write_changes()
+    assert server.item()["path"] == ["daily-herald", "southgate", "solberg-soda"]
+    assert server.item()["net_cpm"] == pytest.approx(5 * 0.85 * 0.8)
+    assert not SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
+
+
+def test_booking_on_any_path_takes_an_edge_that_is_new_and_leaves_one_that_was_closed(
+    story: Story, free: Booking, server: Server
+) -> None:
+    direct = connect(story.herald, story.soda, "1", "geo.country = 'USA'")
+    write_changes()
+    assert server.item()["path"] == ["daily-herald", "solberg-soda"]
+    Edge.objects.filter(pk=direct.pk).update(is_active=False)
+    write_changes()
+    assert server.item()["path"] == ["daily-herald", "northgate", "solberg-soda"]
+    Edge.objects.filter(pk=direct.pk).update(is_active=True)
+    Party.objects.filter(pk=story.soda.pk).update(name="Soda & Sons")
+    write_changes()
+    assert server.item()["path"] == ["daily-herald", "solberg-soda"]
+    assert server.item()["advertiser"] == "Soda & Sons"
+    assert not SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
+
+
+def test_booking_on_any_path_that_had_none_is_served_once_there_is_one(
+    story: Story, free: Booking, directory: SnapshotDirectory
+) -> None:
+    Edge.objects.filter(seller=story.herald).update(is_active=False)
+    build()
+    server = Server(directory)
+    assert server.ask(AMERICAN) == []
+    Edge.objects.filter(pk=story.herald_to_northgate.pk).update(is_active=True)
+    write_changes()
+    assert server.ask(AMERICAN) == [story.at_herald.pk]
+
+
+def test_more_new_edges_than_the_snapshot_has_places_for_wait_for_a_build(
+    story: Story, free: Booking, directory: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(market, "SPARE_EDGES", 0)
+    build()
+    server = Server(directory)
+    connect(story.herald, story.soda, "1", "true")
+    Edge.objects.filter(pk=story.herald_to_northgate.pk).update(is_active=False)
+    write_changes()
+    assert server.item()["path"] == ["daily-herald", "southgate", "solberg-soda"]
+    assert "places" in SnapshotBuild.objects.get(status=Status.QUEUED).reason
+    build()
+    assert server.item()["path"] == ["daily-herald", "solberg-soda"]
