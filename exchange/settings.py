@@ -17,6 +17,7 @@ VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
 SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+TRUTH_RATES_FILE = REPORT_DIR / "truth_rates.json"
 ANSWER_LOG_DIR = env_path("TREELINE_ANSWER_LOG_DIR", VAR_DIR / "answers")
 # One answer in so many is kept; 0 keeps none.
 ANSWER_LOG_EVERY = env_int("TREELINE_ANSWER_LOG_EVERY", 100)

@@ -1,10 +1,12 @@
 """Job: for each day of the visit log, how many visits each campaign was eligible for, by publisher.
 
     python -m pipelines.eligible_visits --visits DIR --snapshot FOLDER \\
-        --first-day 2026-11-01 --last-day 2026-11-14 --out DIR [--master local[2]]
+        --first-day 2026-11-01 --last-day 2026-11-14 --out DIR [--master local[2]] \\
+        [--truth-rates FILE]
 
 Writes `OUT/eligible_visits/dt=D` and `OUT/daily_visits/dt=D`, a whole day at a time, and prints one
-JSON line per finished day. Running a day again replaces that day only.
+JSON line per finished day. Running a day again replaces that day only. With `--truth-rates`, the
+last day's visits are also asked how often each condition held, for the next snapshot.
 """
 
 import argparse
@@ -26,6 +28,7 @@ from pyspark.sql import functions as sf
 from pipelines.matching import INDEX_FILE, MATCHES, MatchVisits, SnapshotSource, open_checked
 from pipelines.partitions import DayStore
 from pipelines.session import JavaMissingError, is_local, start_session
+from pipelines.truth_rates import measure_rates, write_rates
 from pipelines.visit_log import ADDED, DAY, NEEDED, SOURCE_FILE, SOURCE_ROW, column, read_day
 
 EXIT_UNABLE, EXIT_ORPHANED = 2, 3
@@ -47,6 +50,7 @@ class Job:
     out: str
     master: str
     end_with_stdin: bool
+    truth_rates: Path | None = None
 
     def days(self) -> Iterator[date]:
         for offset in range((self.last_day - self.first_day).days + 1):
@@ -91,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for done in run_days(spark, job):
             print(json.dumps(asdict(done)), flush=True)
+        if job.truth_rates is not None:
+            refresh_rates(spark, job, job.truth_rates)
     finally:
         spark.stop()
     return 0
@@ -104,6 +110,7 @@ def parse_job(arguments: Sequence[str] | None) -> Job:
     parser.add_argument("--last-day", required=True, type=date.fromisoformat)
     parser.add_argument("--out", required=True)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--truth-rates", type=Path, help="a file for the next snapshot's build")
     parser.add_argument(
         "--end-with-stdin",
         action="store_true",
@@ -159,6 +166,16 @@ def run_day(spark: SparkSession, job: Job, index: Index, store: DayStore, day: d
     finally:
         store.discard(staged)
     return replace(done, seconds=round(time.monotonic() - started, 3))
+
+
+def refresh_rates(spark: SparkSession, job: Job, path: Path) -> bool:
+    """From the last day that has a log; says whether it wrote them."""
+    index = load_index(spark, job)
+    for day in reversed(list(job.days())):
+        log = read_day(spark, job.visits, day, index.attributes)
+        if log:
+            return write_rates(path, day, measure_rates(log, index.source))
+    return False
 
 
 def judge_rows(log: list[DataFrame]) -> DataFrame:

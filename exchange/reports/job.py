@@ -65,6 +65,7 @@ class JobOrder:
             *("--last-day", str(self.last_day)),
             *("--out", str(settings.REPORT_DIR)),
             *("--master", settings.SPARK_MASTER),
+            *("--truth-rates", str(settings.TRUTH_RATES_FILE)),
             "--end-with-stdin",
         ]
 

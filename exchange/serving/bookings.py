@@ -13,6 +13,7 @@ Rows are found by binary search, so no Python object exists for a booking that i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -73,7 +74,12 @@ class BookingRow(msgspec.Struct, frozen=True, gc=False):
             }
         )
         path_at = len(item) - 1
-        return b'%s,"path":%s}' % (item[:-1], msgspec.json.encode(self.path)), path_at
+        return b'%s,"path":%s}' % (item[:-1], encode_path(self.path)), path_at
+
+
+@lru_cache(maxsize=100_000)  # many bookings share theirs
+def encode_path(path: tuple[str, ...]) -> bytes:
+    return msgspec.json.encode(path)
 
 
 def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:

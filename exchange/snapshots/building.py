@@ -47,10 +47,12 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     learn_rates(index)
     frozen = index.freeze()
     progress.begin(Phase.WRITING)
-    frozen.save(folder / INDEX_FILE)
-    write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
-    write_catalog(folder, composer.market.catalog.to_json())
-    write_campaigns(folder, composer, entries)
+    with ThreadPoolExecutor(max_workers=1) as saver:
+        saved = saver.submit(frozen.save, folder / INDEX_FILE)  # waits for the disk, not for us
+        write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
+        write_catalog(folder, composer.market.catalog.to_json())
+        write_campaigns(folder, composer, entries)
+        saved.result()
     return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
 
 

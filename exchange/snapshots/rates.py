@@ -1,7 +1,8 @@
-"""How often conditions hold, measured on visits of the last logged day, for the index's order.
+"""How often conditions hold, for the index's order: it asks a rare one before a common one.
 
-The index asks a rare condition before a common one. Without a log that this machine can read it
-goes by defaults: nothing in here can fail a build, and no answer depends on it.
+The nightly job measures them on all visits of its last day. Before its first run, visits of the
+last logged day are sampled, where this machine can read the log; otherwise the index goes by
+defaults. Nothing in here can fail a build, and no answer depends on it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from django.conf import settings
@@ -20,15 +22,40 @@ from matcher_ext import ATree
 
 logger = logging.getLogger(__name__)
 
+FORMAT = 1
 SAMPLED_VISITS = 200
 
 
-def learn_rates(index: ATree) -> int:
-    """Says from how many visits; 0: defaults."""
+class MeasuredRates(msgspec.Struct, frozen=True):
+    """What `pipelines.truth_rates` writes: rates by the text of a predicate."""
+
+    format: int
+    day: str
+    rates: dict[str, float]
+
+
+def learn_rates(index: ATree) -> str:
+    """Says where they are from; empty: defaults."""
+    measured = read_measured(settings.TRUTH_RATES_FILE)
+    if measured is not None and index.set_truth_rates(measured.rates):
+        return f"the visits of {measured.day}"
     visits = list(sample_visits(Path(settings.VISIT_LOG_DIR)))
-    if visits:
-        index.learn_truth_rates(visits)
-    return len(visits)
+    if not visits:
+        return ""
+    index.learn_truth_rates(visits)
+    return f"{len(visits)} sampled visits"
+
+
+def read_measured(path: Path) -> MeasuredRates | None:
+    try:
+        measured = msgspec.json.decode(path.read_bytes(), type=MeasuredRates)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        logger.warning("No truth rates from %s: %s", path, error)
+        return None
+    is_sound = measured.format == FORMAT and all(0 <= r <= 1 for r in measured.rates.values())
+    return measured if is_sound else None
 
 
 def sample_visits(root: Path) -> Iterator[dict[str, Any]]:
