@@ -65,6 +65,9 @@ cdef class Snapshot:
         int64_t working_bytes, int64_t* counts,
     ) except -1
     cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*)
+    cdef void _run(
+        self, ScratchHolder holder, const vector[uint64_t]* dead, bint is_preset, bint is_begun
+    ) noexcept nogil
     cdef object _lend(self, ScratchHolder holder, answers)
     cdef void _reach(self, ScratchHolder holder) noexcept
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1

@@ -22,6 +22,8 @@ MAX_CAMPAIGNS = 10_000
 MAX_WARNINGS = 50
 NO_WARNINGS = b"[]"
 
+WarningNote = tuple[str, str]  # a code, and the attribute that it is about
+
 CampaignId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
@@ -47,11 +49,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     order: Order = Order.NET_CPM
     paths: Paths = Paths.CHEAPEST
 
+    @property
+    def is_plain(self) -> bool:
+        """All campaigns, the best first, with their paths: what the index answers by itself."""
+        return (
+            self.campaigns is None and self.order is Order.NET_CPM and self.paths is Paths.CHEAPEST
+        )
+
 
 EVERYTHING = Options()
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, gc=False):
     """One visit's part of an answer, and what the servers count about it. `count` is of all that
     are eligible, whatever the limit; `malformed` names attributes with a value of a wrong type."""
 
@@ -76,12 +85,12 @@ def write_items(bookings: BookingsView, ids: Integers, options: Options) -> tupl
 
 
 def write_warnings(
-    malformed: Iterable[str], unknown: Iterable[str], deprecated: Iterable[str] = ()
+    malformed: Iterable[str], unknown: Iterable[str], notes: Iterable[WarningNote] = ()
 ) -> bytes:
     """Names only: what a visit carries may be personal."""
     found = [("malformed_attribute", name) for name in sorted(malformed)]
     found += [("unknown_attribute", name) for name in sorted(unknown)]
-    found += [("deprecated_attribute", name) for name in sorted(deprecated)]
+    found += notes
     return msgspec.json.encode(
         [{"code": code, "attribute": name} for code, name in found[:MAX_WARNINGS]]
     )

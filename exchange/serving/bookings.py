@@ -23,6 +23,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from exchange.serving.directory import DirectoryError
+from matcher_ext import Snapshot
+from matcher_ext.items import Items
 
 Integers = NDArray[np.signedinteger]
 # In a JSON text every quotation mark is escaped, so this occurs only where it is meant.
@@ -147,7 +149,15 @@ class Bookings:
         # Memory views: single elements are read, and a view gives plain Python integers.
         self._row_of_rank = row_of_rank.data
         self._offsets = memoryview(offsets or bytes(8)).cast("B").cast("q")
-        self._content = memoryview(content or b"")
+        self._content = memoryview(content or b"").cast("B")
+
+    def items_of(self, index: Snapshot) -> Items:
+        """What the index answers with; raises DirectoryError if it is not of these bookings."""
+        offsets = np.frombuffer(self._offsets, np.int64, count=len(self) + 1)
+        try:
+            return Items(index, self._ids, self._ranks, offsets, self._content)
+        except ValueError as error:
+            raise DirectoryError(f"index and bookings are not of one build: {error}") from error
 
     def _integers(self, name: str) -> Integers:
         # Not `to_numpy`, which imports pandas: two seconds at every start of a server.

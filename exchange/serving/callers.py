@@ -6,7 +6,7 @@ The key decides on publishers; a request only chooses among them, and a visit ha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 
 import msgspec
@@ -47,7 +47,8 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class KeyRing:
-    """Immutable: new keys are a new ring."""
+    """New keys are a new ring. A key that was found is remembered, so that it is hashed once and
+    not with every request."""
 
     def __init__(self, entries: Mapping[str, KeyEntry]) -> None:
         self._callers = {
@@ -56,19 +57,23 @@ class KeyRing:
             )
             for key_hash, entry in entries.items()
         }
+        self._found: dict[str, Caller] = {}
 
-    def find(self, key: str) -> Caller:
+    def find(self, key: str, now: datetime) -> Caller:
         """Whom a key belongs to; raises the problem to answer with if it is of no use."""
-        caller = self._callers.get(hash_key(key))
+        caller = self._found.get(key)
         if caller is None:
-            raise unauthorized("The API key is not known, or was revoked.")
-        if caller.expires_at <= datetime.now(UTC):
+            caller = self._callers.get(hash_key(key))
+            if caller is None:
+                raise unauthorized("The API key is not known, or was revoked.")
+            self._found[key] = caller
+        if caller.expires_at <= now:
             raise unauthorized("The API key has expired.")
         return caller
 
 
 def read_key(header: str) -> str:
-    """Of the header `Authorization`."""
+    """From the header `Authorization`."""
     if not header.startswith(KEY_SCHEME):
         raise unauthorized("Send the header `Authorization: Api-Key <your key>`.")
     return header[len(KEY_SCHEME) :].strip()

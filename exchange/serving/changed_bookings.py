@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exchange.serving.bookings import BookingRow, Bookings, Integers
+from matcher_ext import Snapshot
+from matcher_ext.items import Items
 
 Place = tuple[float, int, int]
 
@@ -82,6 +84,13 @@ class ChangedBookings:
         self._items = [beside.item for beside in besides]
         self._reaches = np.array([row.reach for row in rows], np.int64)
         self._prices = np.array([row.price for row in rows], np.float64)
+
+    def items_of(self, index: Snapshot) -> Items:
+        """Of those beside the file: what the small index answers with."""
+        texts = [text for text, _ in self._items]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return Items(index, self._ids, self._ranks, offsets, b"".join(texts))
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         rows, beside = self._find(booking_ids)

@@ -22,6 +22,7 @@ from exchange.serving.bookings import BookingRow
 from exchange.serving.directory import (
     DirectoryError,
     FormattedDocument,
+    Manifest,
     SnapshotDirectory,
     decode,
     write_aside,
@@ -72,6 +73,11 @@ class DeltaLogFolder:
             raise DirectoryError(f"{log_id!r} is not the id of a delta log")
         self.log_id = log_id
         self.folder = directory.root / DELTAS_FOLDER / log_id
+
+    @classmethod
+    def of(cls, directory: SnapshotDirectory, manifest: Manifest) -> DeltaLogFolder | None:
+        """The log of a live snapshot; None where nothing changes beside it."""
+        return cls(directory, manifest.log_id) if manifest.log_id else None
 
     def path(self, number: int) -> Path:
         return self.folder / f"{number:012}.json"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -24,7 +24,7 @@ from exchange.serving.answers import (
     NO_WARNINGS,
     Options,
     Part,
-    write_items,
+    WarningNote,
     write_warnings,
 )
 from exchange.serving.callers import ELIGIBILITY_READ, Caller, KeyRing, require_scope
@@ -45,7 +45,7 @@ from exchange.serving.instruments import (
 )
 from exchange.serving.key_use import KeyUse
 from exchange.serving.live import LiveSnapshot
-from exchange.serving.openrtb import DEPRECATED, read_impressions
+from exchange.serving.openrtb import read_impressions
 from exchange.serving.problems import ProblemError
 from exchange.serving.requests import EligibilityRequest, decode, request_decoder
 from exchange.serving.visits import flatten
@@ -63,7 +63,7 @@ STAMPED = {*STAMPED_TIMES, PUBLISHER}
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """An answer's JSON, and its parts: one per visit."""
 
     body: bytes
@@ -103,8 +103,9 @@ class EligibilityService:
 
     def admit(self, key: str, scope: str = ELIGIBILITY_READ) -> Caller:
         """Who asks; raises the problem to answer with if the key may not be used for this."""
-        caller = self._keys.find(key)
-        self._key_use.note(caller.key_hash, datetime.now(UTC))
+        now = datetime.now(UTC)
+        caller = self._keys.find(key, now)
+        self._key_use.note(caller.key_hash, now)
         require_scope(caller, scope)
         return caller
 
@@ -120,7 +121,7 @@ class EligibilityService:
         now = time.time()
         moment = now if at is None else at.timestamp()
         part = self._answer_visit(live, publisher, visit, options, moment)
-        return Answer(b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), part.body), (part,))
+        return Answer(write_answer(live, now, part.body), (part,))
 
     def answer_request(self, caller: Caller, request: EligibilityRequest) -> Answer:
         """A visit, or every impression of a bid request."""
@@ -130,7 +131,7 @@ class EligibilityService:
         live = self.require_live()
         now = time.time()
         body, parts = self._answer_imps(live, publisher, request, now)
-        return Answer(b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), body), parts)
+        return Answer(write_answer(live, now, body), parts)
 
     def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Answer:
         """All of them against one state; a bad one gets its problem in its place."""
@@ -169,10 +170,7 @@ class EligibilityService:
     ) -> tuple[bytes, tuple[Part, ...]]:
         imps = read_impressions(request.bid_request or {}, live.opened.sources)
         parts = tuple(
-            self._answer_visit(
-                live, publisher, imp.visit, request, now, DEPRECATED & imp.visit.keys()
-            )
-            for imp in imps
+            self._answer_visit(live, publisher, imp.visit, request, now, imp.notes) for imp in imps
         )
         bodies = [
             b'{"imp_id":%s,%s}' % (msgspec.json.encode(imp.imp_id), part.body)
@@ -187,21 +185,22 @@ class EligibilityService:
         visit: Mapping[str, object],
         options: Options,
         at_seconds: float,
-        deprecated: Set[str] = frozenset(),
+        notes: Sequence[WarningNote] = (),
     ) -> Part:
         flat = flatten(visit, live.attributes)
         unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
         stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
+        log = self._log
+        is_kept = log is not None and log.is_due()
         started = time.perf_counter()
-        ids, malformed, bookings = live.match(flat)
+        items, count, malformed, ids = live.answer(flat, options, keeps_ids=is_kept)
         match_seconds = time.perf_counter() - started
         warnings = NO_WARNINGS
-        if malformed or unknown or deprecated:
-            warnings = write_warnings(malformed, unknown, deprecated)
-        items, count = write_items(bookings, ids, options)
+        if malformed or unknown or notes:
+            warnings = write_warnings(malformed, unknown, notes)
+        if is_kept and log is not None and ids is not None:
+            log.add(live, flat, ids)
         body = b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings)
-        if self._log is not None and self._log.is_due():
-            self._log.add(live, flat, ids)
         return Part(body, count, match_seconds, malformed, bool(unknown))
 
     def refresh(self) -> bool:
@@ -286,6 +285,10 @@ class EligibilityService:
         except FileNotFoundError:
             return None
         return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def write_answer(live: LiveSnapshot, now: float, body: bytes) -> bytes:
+    return b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), body)
 
 
 def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:

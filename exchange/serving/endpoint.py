@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from exchange.serving import problems
 from exchange.serving.callers import Caller, read_key
 from exchange.serving.eligibility import Answer, EligibilityService
-from exchange.serving.instruments import REQUESTS, TALLY, Note
+from exchange.serving.instruments import REQUESTS, TALLY
 from exchange.serving.problems import ProblemError
 from exchange.serving.rates import Buckets
 from exchange.serving.requests import (
@@ -69,7 +69,7 @@ class EligibilityEndpoint:
                 ("Cache-Control", "no-store"),
             ],
         )
-        TALLY.add(Note(name, time.perf_counter() - started, answer.parts))
+        TALLY.add(name, time.perf_counter() - started, answer.parts)
         return [body]
 
     def _answer_one(self, environ: WSGIEnvironment) -> Answer:

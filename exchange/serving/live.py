@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from exchange.serving.answers import Options, write_items
 from exchange.serving.bookings import BookingRow, Bookings, Integers
 from exchange.serving.changed_bookings import (
     Beside,
@@ -28,7 +29,13 @@ from exchange.serving.directory import (
 from exchange.serving.openrtb import Source, read_sources
 from exchange.serving.routed import RoutedBookings
 from matcher_ext import LiveIndex, Snapshot
+from matcher_ext.items import Items, answer_visit
 from matcher_ext.live import State
+
+NO_LIMIT = 2**63 - 1
+# Items as JSON, how many are eligible, names of attributes whose value has a wrong type, and the
+# booking ids (None unless they were to be kept).
+Found = tuple[bytes, int, tuple[str, ...], Integers | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class Opened:
     touches `changing`; what it publishes is immutable."""
 
     below: Bookings
+    items: Items
     changing: LiveIndex
     attributes: frozenset[str]
     sources: tuple[Source, ...]
@@ -49,7 +57,8 @@ class Opened:
         index = Snapshot.open(folder / INDEX_FILE)
         attributes = frozenset(row[0] for row in index.catalog_rows)
         sources = read_sources(read_catalog(folder))
-        return cls(Bookings(folder / BOOKINGS_FILE), LiveIndex(index), attributes, sources)
+        below = Bookings(folder / BOOKINGS_FILE)
+        return cls(below, below.items_of(index), LiveIndex(index), attributes, sources)
 
     def without_changes(self) -> Opened:
         return replace(self, changing=LiveIndex(self.changing.snapshot))
@@ -69,6 +78,7 @@ class LiveSnapshot:
     heading: bytes
     opened: Opened
     changed: Mapping[int, Beside]
+    items_beside: Items | None = None
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
@@ -98,10 +108,8 @@ class LiveSnapshot:
 
     def follow(self, directory: SnapshotDirectory) -> LiveSnapshot:
         """The state after all records that follow; itself if there is none."""
-        if not self.manifest.log_id:
-            return self
-        log = DeltaLogFolder(directory, self.manifest.log_id)
-        deltas = list(log.read_after(self.delta))
+        log = DeltaLogFolder.of(directory, self.manifest)
+        deltas = [] if log is None else list(log.read_after(self.delta))
         return self.apply(deltas) if deltas else self
 
     def apply(self, deltas: list[Delta]) -> LiveSnapshot:
@@ -115,16 +123,37 @@ class LiveSnapshot:
         )
         changed = {key: beside for key, beside in self.changed.items() if key not in dead}
         changed |= {key: Beside.of(self.opened.below, row) for key, row in rows.items()}
-        bookings = ChangedBookings(self.opened.below, changed) if changed else self.opened.below
+        beside = ChangedBookings(self.opened.below, changed) if changed else None
         last = deltas[-1].number
         return replace(
             self,
             delta=last,
             index=state,
-            bookings=bookings,
+            bookings=beside or self.opened.below,
             heading=write_heading(self.manifest, last),
             changed=changed,
+            items_beside=beside.items_of(state.beside) if beside else None,
         )
+
+    def answer(self, flat: Mapping[str, object], options: Options, *, keeps_ids: bool) -> Found:
+        """What most callers want is one call into the index; `match` and `write_items` are for the
+        other options, and for visits that find paths of their own."""
+        if not options.is_plain:
+            ids, malformed, view = self.match(flat)
+            return (*write_items(view, ids, options), malformed, ids)
+        text, count, malformed, kept, paths = answer_visit(
+            self.index.snapshot,
+            self.opened.items,
+            self.items_beside,
+            self.index.overlay,
+            flat,
+            NO_LIMIT if options.limit is None else options.limit,
+            keeps_ids,
+        )
+        if paths is not None and kept is not None:
+            view = RoutedBookings(self.bookings, paths)
+            text, count = write_items(view, kept, options)
+        return text, count, malformed, kept
 
     def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...], BookingsView]:
         """Booking ids, the names of attributes whose value has a wrong type, and the bookings as

@@ -13,12 +13,15 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
+from exchange.serving.answers import WarningNote
+from exchange.serving.countries import name_country
 from exchange.serving.problems import ProblemError
 from exchange.serving.tcf import Consent, read_consent
 
 MAX_IMPS = 100
 # OpenRTB 2.6 discourages them: accepted, with a warning.
 DEPRECATED = frozenset({"user.age", "user.gender"})
+FLOOR_NOT_COMPARED = ("floor_not_in_usd", "imp.floor")
 FURTHEST_METRES = 5_000
 Objects = Mapping[str, Any]
 
@@ -91,8 +94,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Impression:
+    """`notes` are what the sender should know about how its request was read."""
+
     imp_id: str
     visit: dict[str, object]
+    notes: tuple[WarningNote, ...]
 
 
 def read_sources(catalogue: Mapping[str, Any]) -> tuple[Source, ...]:
@@ -117,10 +123,12 @@ def read_impressions(request: Objects, sources: tuple[Source, ...]) -> list[Impr
     of_request = [source for source in sources if not is_of_imp(source)]
     of_imp = [source for source in sources if is_of_imp(source)]
     shared = dict(read_all(request, of_request))
+    deprecated = [("deprecated_attribute", name) for name in sorted(DEPRECATED & shared.keys())]
     return [
         Impression(
             str(imp.get("id", number)),
             {**shared, **dict(read_all({**request, "imp": imp}, of_imp))},
+            (*deprecated, *([] if is_floor_in_dollars(imp) else [FLOOR_NOT_COMPARED])),
         )
         for number, imp in enumerate(imps, 1)
     ]
@@ -224,9 +232,19 @@ def derive_sizes(request: Objects) -> object:
 
 
 def derive_floor(request: Objects) -> object:
-    """In US dollars; without a currency it is in dollars, without a floor there is none."""
+    """In US dollars; of another currency it is not known, because we keep no rates."""
     imp = part_of(request, "imp")
-    return imp.get("bidfloor", 0.0) if imp.get("bidfloorcur", "USD") == "USD" else None
+    return imp.get("bidfloor", 0.0) if is_floor_in_dollars(imp) else None
+
+
+def is_floor_in_dollars(imp: Objects) -> bool:
+    """Without a currency it is; and no floor at all is the same in every currency."""
+    return imp.get("bidfloorcur") in (None, "USD", "usd") or not imp.get("bidfloor")
+
+
+def derive_country(request: Objects) -> object:
+    country = first(request, "device.geo.country", "user.geo.country")
+    return name_country(country) if isinstance(country, str) else country
 
 
 def derive_video_start(request: Objects) -> object:
@@ -352,6 +370,7 @@ DERIVED: dict[str, Callable[[Objects], object]] = {
     "device.os": derive_os,
     "device.browser": derive_browser,
     "device.language": derive_language("device.language", "device.langb"),
+    "geo.country": derive_country,
     "geo.location": derive_location,
     "user.segments": derive_segments("user.data"),
     "user.age": derive_age,

@@ -54,6 +54,22 @@ def test_bid_request_gets_one_answer_per_imp(endpoint: EligibilityEndpoint) -> N
     assert document.keys() == {"snapshot_id", "delta", "snapshot_age_seconds", "imps"}
 
 
+def test_countries_in_two_letters_are_those_in_three(endpoint: EligibilityEndpoint) -> None:
+    request = bid_request()
+    request["imp"] = [{"id": "1", "video": {}}]
+    for country, is_eligible in [("USA", True), ("us", True), ("DE", False), ("Utopia", False)]:
+        request["device"]["geo"]["country"] = country
+        (imp,) = post(endpoint, {"bid_request": request}).document()["imps"]
+        assert (2 in booking_ids(imp)) is is_eligible, country
+
+
+def test_floor_in_another_currency_is_warned_of(endpoint: EligibilityEndpoint) -> None:
+    """Of its two imps the first has a floor in dollars, the second one in euros."""
+    warning = {"code": "floor_not_in_usd", "attribute": "imp.floor"}
+    imps = post(endpoint, {"bid_request": bid_request()}).document()["imps"]
+    assert [warning in imp["warnings"] for imp in imps] == [False, True]
+
+
 def test_bid_requests_publisher_has_no_say(endpoint: EligibilityEndpoint) -> None:
     """Its site names another publisher, whose booking 4 is."""
     imps = post(endpoint, {"bid_request": bid_request()}).document()["imps"]

@@ -123,6 +123,11 @@ SAFARI = [{"brand": "Not A;Brand"}, {"brand": "Chromium"}, {"brand": "Google Chr
         (change("device", geo={"lat": 1, "lon": 2, "accuracy": 90_000}), "geo.location", None),
         (change("device", geo={"lat": 1}), "geo.location", None),
         (change("device", geo=[]), "geo.location", None),
+        (change("device", geo={"country": "us"}), "geo.country", "USA"),
+        (change("device", geo={"country": "DE"}), "geo.country", "DEU"),
+        (change("device", geo={"country": "fra"}), "geo.country", "FRA"),
+        (change("device", geo={"country": "Utopia"}), "geo.country", "Utopia"),
+        (change("device", geo={"country": 7}), "geo.country", 7),
         (change("user", yob=3000), "user.age", None),
         (change("user", consent="nonsense"), "user.consent", None),
         (change("user", data="nonsense"), "user.segments", None),
@@ -139,6 +144,26 @@ def test_odd_and_older_forms_are_read_or_left_out(
     request_: dict[str, Any], name: str, expected: object
 ) -> None:
     assert read(request_)[0].get(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("floor", "expected", "is_warned"),
+    [
+        ({}, 0.0, False),
+        ({"bidfloor": 1.5}, 1.5, False),
+        ({"bidfloor": 1.5, "bidfloorcur": "USD"}, 1.5, False),
+        ({"bidfloor": 1.5, "bidfloorcur": "EUR"}, None, True),
+        ({"bidfloor": 1.5, "bidfloorcur": ["USD"]}, None, True),
+        ({"bidfloor": 0, "bidfloorcur": "EUR"}, 0, False),
+        ({"bidfloorcur": "EUR"}, 0.0, False),
+    ],
+)
+def test_floor_that_cannot_be_compared_is_unknown_and_said(
+    floor: dict[str, Any], expected: object, is_warned: bool
+) -> None:
+    (imp,) = read_impressions({"imp": [{"id": "1", **floor}]}, SOURCES)
+    assert imp.visit.get("imp.floor") == expected
+    assert (("floor_not_in_usd", "imp.floor") in imp.notes) is is_warned
 
 
 @pytest.mark.parametrize("imp", [None, [], {}, "imp", [1], [{"id": "1"}] * 101])

@@ -1,0 +1,33 @@
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+from matcher_ext.paths import Paths
+from matcher_ext.snapshot import Overlay, Snapshot
+
+class Items:
+    snapshot: Snapshot
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        ids: NDArray[numpy.signedinteger],
+        ranks: NDArray[Any],
+        offsets: NDArray[numpy.int64],
+        content: Buffer,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+def answer_visit(
+    snapshot: Snapshot,
+    below: Items,
+    beside: Items | None,
+    overlay: Overlay | None,
+    visit: Mapping[str, Any],
+    limit: int,
+    keeps_ids: bool = ...,
+) -> tuple[
+    bytes, int, tuple[str, ...], NDArray[numpy.int64] | None, Paths | None
+]: ...
