@@ -21,6 +21,8 @@ TRUTH_RATES_FILE = REPORT_DIR / "truth_rates.json"
 ANSWER_LOG_DIR = env_path("TREELINE_ANSWER_LOG_DIR", VAR_DIR / "answers")
 # One answer in so many is kept; 0 keeps none.
 ANSWER_LOG_EVERY = env_int("TREELINE_ANSWER_LOG_EVERY", 100)
+ANSWER_LOG_DAYS = env_int("TREELINE_ANSWER_LOG_DAYS", 14)
+ANSWER_LOG_MEGABYTES = env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000)
 # Visits and explanations per second, for each API key and server process.
 ELIGIBILITY_RATE = env_int("TREELINE_ELIGIBILITY_RATE", 50_000)
 EXPLAIN_RATE = env_int("TREELINE_EXPLAIN_RATE", 10)

@@ -18,7 +18,7 @@ pages = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402
 
-from exchange.serving.answer_log import AnswerLog  # noqa: E402
+from exchange.serving.answer_log import AnswerLog, Retention  # noqa: E402
 from exchange.serving.downloads import PREFIX, SnapshotDownloads  # noqa: E402
 from exchange.serving.eligibility import service_for  # noqa: E402
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint  # noqa: E402
@@ -35,6 +35,9 @@ if settings.ANSWER_LOG_EVERY:
             settings.ANSWER_LOG_DIR,
             every=settings.ANSWER_LOG_EVERY,
             hash_key=settings.SECRET_KEY.encode(),
+            retention=Retention(
+                days=settings.ANSWER_LOG_DAYS, most_bytes=settings.ANSWER_LOG_MEGABYTES * 1_000_000
+            ),
         )
     )
 

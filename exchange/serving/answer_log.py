@@ -3,8 +3,9 @@
     dt=2026-11-16/0512-<random>.parquet       one file per process and minute
 
 A request pays for a number and, if it is the one of N, for an append; encoding and writing are the
-watching thread's. Memory is bounded: what does not fit is dropped and counted. Internet addresses
-and what is not in the catalogue are left out, user ids are hashed with a key.
+watching thread's. Memory is bounded: what does not fit is dropped and counted; so is the disk: who
+writes also removes what is too old or too much. Internet addresses and what is not in the catalogue
+are left out, user ids are hashed with a key.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +33,7 @@ from exchange.serving.live import LiveSnapshot
 logger = logging.getLogger(__name__)
 
 MINUTE_SECONDS = 60.0
+HOUR_SECONDS = 3600.0
 MOST_KEPT = 5_000
 USER_ID = "user.id"
 SCHEMA = pa.schema(
@@ -44,6 +47,14 @@ SCHEMA = pa.schema(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long files are kept, and how much of them."""
+
+    days: int = 14
+    most_bytes: int = 5_000_000_000
+
+
 class Kept(NamedTuple):
     """By reference: states are immutable, and nobody changes a visit after its answer."""
 
@@ -55,8 +66,18 @@ class Kept(NamedTuple):
 class AnswerLog:
     """Thread-safe: requests add, one watching thread flushes. Never raises into a request."""
 
-    def __init__(self, folder: Path, *, every: int, hash_key: bytes, most: int = MOST_KEPT) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        every: int,
+        hash_key: bytes,
+        most: int = MOST_KEPT,
+        retention: Retention | None = None,
+    ) -> None:
         self._folder = folder
+        self._retention = retention or Retention()
+        self._cleaning_due_at = 0.0
         self._every = every
         self._hash_key = hashlib.blake2b(hash_key, digest_size=32).digest()
         self._most = most
@@ -88,6 +109,7 @@ class AnswerLog:
     def _write(self, kept: list[Kept]) -> None:
         try:
             self._write_file(pa.Table.from_pylist([self._row(each) for each in kept], SCHEMA))
+            self._clean()
             self._is_troubled = False
         except (OSError, pa.ArrowException) as error:
             ANSWERS_DROPPED.inc(len(kept))
@@ -106,6 +128,12 @@ class AnswerLog:
         aside = path.with_name(f".{path.name}")
         parquet.write_table(table, aside)
         aside.rename(path)
+
+    def _clean(self) -> None:
+        """Every hour, and at the first write after a start."""
+        if time.monotonic() >= self._cleaning_due_at:
+            self._cleaning_due_at = time.monotonic() + HOUR_SECONDS
+            remove_old_files(self._folder, self._retention, datetime.now(UTC))
 
     def _row(self, kept: Kept) -> dict[str, object]:
         return {
@@ -129,3 +157,27 @@ class AnswerLog:
 
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode(), key=self._hash_key, digest_size=16).hexdigest()
+
+
+def remove_old_files(folder: Path, retention: Retention, now: datetime) -> int:
+    """The oldest go first; says how many. Other processes may do the same meanwhile."""
+    first_day = f"dt={now - timedelta(days=retention.days):%Y-%m-%d}"
+    kept_bytes = removed = 0
+    # Folders and files are named by their time, so names sort as they were written.
+    for path in sorted(folder.glob("dt=*/*.parquet"), key=age_order, reverse=True):
+        try:
+            kept_bytes += path.stat().st_size
+            if path.parent.name < first_day or kept_bytes > retention.most_bytes:
+                path.unlink()
+                removed += 1
+        except FileNotFoundError:
+            continue
+    for day in folder.glob("dt=*"):
+        if day.name < first_day and not any(day.iterdir()):
+            day.rmdir()
+    return removed
+
+
+def age_order(path: Path) -> tuple[str, str]:
+    """A file that a killed process left half written has its name with a dot before it."""
+    return path.parent.name, path.name.lstrip(".")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
-from exchange.serving.answer_log import AnswerLog
+from exchange.serving.answer_log import AnswerLog, Retention, remove_old_files
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from targeting import Catalog
@@ -91,3 +92,60 @@ def test_full_or_missing_disk_costs_the_sample_never_an_answer(
     assert service.answer("herald", {}).count == 2
     log.flush(at_once=True)
     assert service.answer("herald", {}).count == 2
+
+
+NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def leave_files(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(bytes(100))
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_files_are_removed_when_they_are_too_old(tmp_path: Path) -> None:
+    leave_files(
+        tmp_path,
+        "dt=2026-11-01/2359-aa.parquet",
+        "dt=2026-11-01/.2359-bb.parquet",
+        "dt=2026-11-02/0000-cc.parquet",
+        "dt=2026-11-16/1159-dd.parquet",
+        "notes.txt",
+    )
+    assert remove_old_files(tmp_path, Retention(days=14), NOON) == 2
+    assert [name for name in names_in(tmp_path) if "." in name] == [
+        "dt=2026-11-02/0000-cc.parquet",
+        "dt=2026-11-16/1159-dd.parquet",
+        "notes.txt",
+    ]
+    assert not (tmp_path / "dt=2026-11-01").exists()
+
+
+def test_the_oldest_are_removed_when_there_is_too_much(tmp_path: Path) -> None:
+    leave_files(
+        tmp_path,
+        "dt=2026-11-15/0900-aa.parquet",
+        "dt=2026-11-15/1000-bb.parquet",
+        "dt=2026-11-16/0000-cc.parquet",
+        "dt=2026-11-16/0100-dd.parquet",
+    )
+    assert remove_old_files(tmp_path, Retention(most_bytes=250), NOON) == 2
+    assert [name for name in names_in(tmp_path) if name.endswith("parquet")] == [
+        "dt=2026-11-16/0000-cc.parquet",
+        "dt=2026-11-16/0100-dd.parquet",
+    ]
+
+
+def test_who_writes_also_removes(service: EligibilityService, tmp_path: Path) -> None:
+    folder = tmp_path / "answers"
+    leave_files(folder, "dt=2020-01-01/0000-aa.parquet")
+    log = AnswerLog(folder, every=1, hash_key=b"secret")
+    service.keep_answers(log)
+    service.answer("herald", {})
+    log.flush(at_once=True)
+    assert not (folder / "dt=2020-01-01").exists()
+    assert len(rows_in(folder)) == 1
