@@ -164,10 +164,10 @@ class SnapshotDirectory:
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
-    def adopt(self, staged: Path) -> str:
-        """Gives a staged snapshot its content's name. The same content twice is one folder; one
-        that was damaged since is replaced."""
-        snapshot_id = content_id(staged)
+    def adopt(self, staged: Path, snapshot_id: str = "") -> str:
+        """Gives a staged snapshot its content's name, or the one that it had before somebody
+        checked it. The same content twice is one folder; one that was damaged since is replaced."""
+        snapshot_id = snapshot_id or content_id(staged)
         for path in staged.iterdir():
             sync(path)
         sync(staged)

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from exchange.serving.directory import DirectoryError, write_info
+from exchange.serving.directory import DirectoryError, content_id, write_info
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.activation import activate
 from exchange.snapshots.building import Built, describe, write_snapshot
@@ -78,9 +78,11 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
             record_position(build_id, market)
             composer = Composer(market, quarantine)
             built = write_snapshot(composer=composer, folder=folder, progress=progress)
+        # Before the check: bits that flip during or after it do not fit the name any more.
+        snapshot_id = content_id(folder)
         check_staged(built, folder, progress)
         write_info(folder, describe(built, folder, progress.seconds))
-        snapshot_id = directory.adopt(folder)
+        directory.adopt(folder, snapshot_id)
     progress.begin(Phase.ACTIVATING)
     publish_keys()
     record_result(build_id, snapshot_id, built)
