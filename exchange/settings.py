@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
+import pghistory
 from django.core.exceptions import ImproperlyConfigured
 
 from exchange.environment import env_bool, env_int, env_list, env_path, env_text
@@ -103,6 +104,10 @@ MIDDLEWARE = [
     # The last one: it turns the answer to a locked-out log-in into our page.
     "axes.middleware.AxesMiddleware",
 ]
+
+# Revisions are found by what they are of and by nothing else: other indexes only slow down saves.
+PGHISTORY_FOREIGN_KEY_FIELD = pghistory.ForeignKey(db_index=False)
+PGHISTORY_OBJ_FIELD = pghistory.ObjForeignKey(db_index=True)
 
 ROOT_URLCONF = "exchange.urls"
 TEMPLATES = [

@@ -10,10 +10,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.apps import apps
-from django.db.models import Count, IntegerField, Model, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    BooleanField,
+    Count,
+    ExpressionWrapper,
+    IntegerField,
+    Model,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
 from django.db.models.functions import Coalesce
 
-from exchange.market.trigrams import Trigrams, contains, has_pieces
+from exchange.market.words import Words, in_index, in_text
 from exchange.routing import Link
 
 if TYPE_CHECKING:
@@ -29,12 +39,13 @@ if TYPE_CHECKING:
     )
 
 ID_DIGITS = 18  # always below 2**63
-# Whether a search is frequent is tried on the newest rows: if they fill a page, looking through
-# them in order is fastest; otherwise indexes give the few rows by id. Postgres cannot know which:
-# to it a name is as frequent as the average, and a rare one made it look through a million rows.
-NEWEST_TRIED = 10_000
-A_PAGE = 51
-FEW = 2_000
+# Whether a search is frequent is tried on the newest rows that it may find: if one in a hundred is
+# wanted, looking through them in order fills a page soonest; otherwise indexes give the ids of all.
+# Postgres cannot know which: a word that few names have, it takes for one of average frequency, and
+# looks through a million rows for it.
+NEWEST_TRIED = 5_000
+FREQUENT_SHARE = 0.01
+FEW = 20_000
 
 Row = TypeVar("Row", bound=Model)
 
@@ -69,9 +80,12 @@ def parties_named(text: str, *kinds: str) -> list[int]:
 
 
 def is_frequent(rows: Any, condition: Q) -> bool:
-    newest = rows.order_by("-pk").values_list("pk", flat=True).first() or 0
-    tried = rows.filter(condition, pk__gt=newest - NEWEST_TRIED)
-    return len(tried.values_list("pk")[:A_PAGE]) == A_PAGE
+    """Also if there are so few rows to look through that it does not matter."""
+    hit = ExpressionWrapper(condition, output_field=BooleanField())
+    newest = rows.order_by("-pk").annotate(hit=hit).values("hit")[:NEWEST_TRIED]
+    seen = newest.aggregate(tried=Count("*"), hits=Count("hit", filter=Q(hit=True)))
+    is_small: bool = seen["tried"] < NEWEST_TRIED
+    return is_small or seen["hits"] >= FREQUENT_SHARE * NEWEST_TRIED
 
 
 def few_ids(*branches: Any) -> list[int] | None:
@@ -162,17 +176,15 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.annotate(booking_count=count_of("Booking", "campaign"))
 
     def search(self, text: str) -> Self:
+        """To be asked of what the person sees, before further filters: it tries the newest."""
         text = text.strip()
         if not text:
             return self
-        all_rows = rows_of("Campaign")
         by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
-        condition = contains("name", text) | by_party
-        if is_frequent(all_rows, condition):
+        condition = in_text("name", text) | by_party | has_id(text)
+        if is_frequent(self, condition):
             return self.filter(condition)
-        ids = few_ids(
-            all_rows.filter(has_id(text)), all_rows.named(text), all_rows.filter(by_party)
-        )
+        ids = few_ids(self.filter(has_id(text)), self.named(text), self.filter(by_party))
         return self.filter(condition if ids is None else Q(pk__in=ids))
 
     def labelled(self, label: str) -> Self:
@@ -182,9 +194,8 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.filter(has_label if ids is None else Q(pk__in=ids))
 
     def named(self, text: str) -> Self:
-        """Through the index of trigrams."""
-        grams = self.alias(grams=Trigrams("name"))
-        return grams.filter(has_pieces(text) & contains("name", text))
+        """Through the index of words."""
+        return self.alias(words=Words("name")).filter(in_index(text))
 
 
 class BookingQuerySet(LockingQuerySet["Booking"]):
@@ -195,26 +206,27 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         return self.select_related("campaign__advertiser", "publisher")
 
     def search(self, text: str) -> Self:
+        """To be asked of what the person sees, before further filters: it tries the newest."""
         text = text.strip()
         if not text:
             return self
-        all_rows, campaigns = rows_of("Booking"), rows_of("Campaign")
-        by_party = Q(publisher_id__in=parties_named(text, "publisher"))
-        by_party |= Q(advertiser_id__in=parties_named(text, "advertiser"))
-        named = None
-        if not is_frequent(campaigns, contains("name", text)):
-            named = few_ids(campaigns.named(text))
-        if named is not None and not is_frequent(all_rows, by_party):
-            by_campaign = all_rows.filter(campaign_id__in=named)
-            ids = few_ids(all_rows.filter(has_id(text)), by_campaign, all_rows.filter(by_party))
-            if ids is not None:
-                return self.filter(pk__in=ids)
-        return self.look_through(contains("campaign_name", text) | by_party)
+        publishers = Q(publisher_id__in=parties_named(text, "publisher"))
+        advertisers = Q(advertiser_id__in=parties_named(text, "advertiser"))
+        condition = in_text("campaign_name", text) | publishers | advertisers | has_id(text)
+        rows = self.with_campaign_name()
+        if is_frequent(rows, condition):
+            return rows.filter(condition)
+        named = few_ids(rows_of("Campaign").named(text))
+        if named is None:
+            return rows.filter(condition)
+        branches = (has_id(text), Q(campaign_id__in=named), publishers, advertisers)
+        ids = few_ids(*(self.filter(branch) for branch in branches))
+        return rows.filter(condition) if ids is None else self.filter(pk__in=ids)
 
-    def look_through(self, condition: Q) -> Self:
+    def with_campaign_name(self) -> Self:
         """Booking by booking. A join would let Postgres begin with all campaigns of that name."""
         campaign = rows_of("Campaign").filter(pk=OuterRef("campaign_id"))
-        return self.alias(campaign_name=Subquery(campaign.values("name"))).filter(condition)
+        return self.alias(campaign_name=Subquery(campaign.values("name")))
 
 
 class AudienceQuerySet(LockingQuerySet["Audience"]):

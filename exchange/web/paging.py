@@ -18,8 +18,10 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, QueryDict
 
 PAGE_SIZE = 50
-# Counting a million rows to print a number that nobody reads would cost more than the page.
+# Counting a million rows to print a number that nobody reads would cost more than the page. What is
+# searched for may be one row in a hundred: fewer are counted.
 COUNT_LIMIT = 1_000
+SEARCHED_COUNT_LIMIT = 200
 
 Row = TypeVar("Row", bound=Model)
 Key = tuple[str | int, ...]
@@ -55,18 +57,22 @@ class Page(Generic[Row]):
     total: int
     before: str
     after: str
+    count_limit: int = COUNT_LIMIT
 
     @property
     def is_total_exact(self) -> bool:
-        return self.total <= COUNT_LIMIT
+        return self.total <= self.count_limit
 
     @property
     def shown_total(self) -> str:
-        return f"{self.total:,}" if self.is_total_exact else f"more than {COUNT_LIMIT:,}"
+        return f"{self.total:,}" if self.is_total_exact else f"more than {self.count_limit:,}"
 
 
-def read_page(queryset: QuerySet[Row], order: Order, query: QueryDict) -> Page[Row]:
+def read_page(
+    queryset: QuerySet[Row], order: Order, query: QueryDict, *, is_searched: bool = False
+) -> Page[Row]:
     """The page that `?after=` or `?before=` names, the first one without either."""
+    count_limit = SEARCHED_COUNT_LIMIT if is_searched else COUNT_LIMIT
     after, before = query.get("after", ""), query.get("before", "")
     backwards = bool(before)
     rows = queryset.order_by(*order.names(backwards=backwards))
@@ -81,7 +87,8 @@ def read_page(queryset: QuerySet[Row], order: Order, query: QueryDict) -> Page[R
     has_next = True if backwards else has_more
     return Page(
         rows=shown,
-        total=queryset.order_by().values("pk")[: COUNT_LIMIT + 1].count(),
+        total=queryset.order_by().values("pk")[: count_limit + 1].count(),
+        count_limit=count_limit,
         before=write_cursor(order.key_of(shown[0])) if shown and has_previous else "",
         after=write_cursor(order.key_of(shown[-1])) if shown and has_next else "",
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from django.db.models import Q
 from pytest_django import DjangoAssertNumQueries
 
 from exchange.accounts.models import Organisation
 from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.querysets import is_frequent
 from exchange.routing import Link
 from tests.market.places import found
 
@@ -157,3 +159,54 @@ def test_bookings_are_found_by_campaign_advertiser_and_publisher(bookings: list[
     assert list(Booking.objects.search("summer")) == [summer_gazette, summer_herald]
     assert list(Booking.objects.search("herald")) == [winter_herald, summer_herald]
     assert list(Booking.objects.search("soda")) == bookings[::-1]
+
+
+# A name, what people type for it, and whether they mean it.
+WORDS: list[tuple[str, str, bool]] = [
+    ("Trail shoes \u2013 Nordics \u2013 wave 7", "trail", True),
+    ("Trail shoes \u2013 Nordics \u2013 wave 7", "sho tra", True),
+    ("Trail shoes \u2013 Nordics \u2013 wave 7", "TRAIL  wave-7", True),
+    ("Trail shoes \u2013 Nordics \u2013 wave 7", "trail 8", False),
+    ("Trail shoes \u2013 Nordics \u2013 wave 7", "hoes", False),
+    ("Pre-roll (US)_2026", "roll us 2026", True),
+    ("Pre-roll (US)_2026", "us_2026", True),
+    ("Été à Zürich", "zür été", True),
+    ("Été à Zürich", "rich", False),
+    ("O'Neill's 4K-TV, 1e5 & 007", "neill 4k 007", True),
+    ("O'Neill's 4K-TV, 1e5 & 007", "1e5", True),
+    ("visit news.example/path?x=1", "example path 1", True),
+    ("100% off", "100%", True),
+    ("100% off", "%", False),
+]
+
+
+@pytest.mark.parametrize("is_walked", [True, False])
+@pytest.mark.parametrize(("name", "text", "is_meant"), WORDS)
+def test_the_index_of_words_and_the_walk_through_names_find_the_same(
+    soda: Party,
+    herald: Party,
+    name: str,
+    text: str,
+    is_meant: bool,
+    is_walked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("exchange.market.querysets.is_frequent", lambda *_: is_walked)
+    campaign = Campaign.objects.create(advertiser=soda, name=name, expression="true")
+    booking = Booking.objects.create(campaign=campaign, publisher=herald)
+    assert list(Campaign.objects.search(text)) == [campaign] * is_meant
+    assert list(Booking.objects.search(text)) == [booking] * is_meant
+
+
+def test_what_is_frequent_is_tried_on_the_newest_rows(
+    soda: Party, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exchange.market.querysets.NEWEST_TRIED", 50)
+    Campaign.objects.bulk_create(
+        Campaign(advertiser=soda, name=f"{'Old' if n < 60 else 'New'} {n}", expression="true")
+        for n in range(120)
+    )
+    rows = Campaign.objects.all()
+    assert is_frequent(rows, Q(name__contains="New"))
+    assert not is_frequent(rows, Q(name__contains="Old"))
+    assert is_frequent(rows.filter(name__contains="Old 1"), Q(name="none")), "few rows to look at"

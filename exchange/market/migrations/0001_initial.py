@@ -6,7 +6,6 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
-import exchange.market.trigrams
 import pghistory.utils
 import pgtrigger.compiler
 import pgtrigger.migrations
@@ -14,7 +13,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-# The three-letter pieces of a text and the first letters of its words; see market/trigrams.py.
+# The three-letter pieces of a text and the first letters of its words, until words took over.
 CREATE_TRIGRAMS = '''
 CREATE FUNCTION market_trigrams(value text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS $$
@@ -31,6 +30,10 @@ BEGIN
     RETURN pieces;
 END $$
 '''
+
+
+class Trigrams(models.Func):
+    function = 'market_trigrams'
 
 
 class Migration(migrations.Migration):
@@ -605,7 +608,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='campaign',
-            index=django.contrib.postgres.indexes.GinIndex(exchange.market.trigrams.Trigrams('name'), name='campaign_name_trigrams'),
+            index=django.contrib.postgres.indexes.GinIndex(Trigrams('name'), name='campaign_name_trigrams'),
         ),
         migrations.AddIndex(
             model_name='campaign',

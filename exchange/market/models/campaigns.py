@@ -17,7 +17,7 @@ from exchange.market.models.parties import Party
 from exchange.market.models.revised import Revised, is_kept, keep_revisions
 from exchange.market.models.uses import WithExpression, index_uses
 from exchange.market.querysets import CampaignQuerySet
-from exchange.market.trigrams import Trigrams
+from exchange.market.words import Words
 
 DEFAULT_PRIORITY = 5
 MAX_LABELS = 20
@@ -100,7 +100,7 @@ class Campaign(Revised, WithExpression):
             models.Index(fields=["status", "-id"], name="campaign_by_status"),
             models.Index(fields=["advertiser", "-id"], name="campaign_by_advertiser"),
             GinIndex(fields=["labels"], name="campaign_labels"),
-            GinIndex(Trigrams("name"), name="campaign_name_trigrams"),
+            GinIndex(Words("name"), name="campaign_name_words"),
             *index_uses("campaign"),
         ]
 

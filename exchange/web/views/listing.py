@@ -50,7 +50,8 @@ def read_listing(
     request: HttpRequest, filters: ListFilter, rows: QuerySet[Row], order: Order
 ) -> Listing[Row]:
     """`rows` are filtered already; `filters` is shown above them."""
-    return Listing(read_page(rows, order, request.GET), filters, bool(filters.chosen))
+    page = read_page(rows, order, request.GET, is_searched="q" in filters.chosen)
+    return Listing(page, filters, bool(filters.chosen))
 
 
 def show_form(
