@@ -44,5 +44,8 @@ def seed_attributes(*, using: str, apps: Apps = installed_apps, **_: object) -> 
         attribute = apps.get_model("market", "Attribute")
     except LookupError:  # migrated back to nothing
         return
+    from exchange.market.recording import Source, recording  # its models are not there yet above
+
     rows = [attribute(**row) for row in read_attributes()]
-    attribute._default_manager.using(using).bulk_create(rows, ignore_conflicts=True)
+    with recording(by=None, source=Source.IMPORT):
+        attribute._default_manager.using(using).bulk_create(rows, ignore_conflicts=True)

@@ -10,17 +10,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from django.apps import apps
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest
 
 from exchange.accounts.models import ApiKey, Organisation, User
 from exchange.accounts.services import hash_api_key
-from exchange.market.demo.loading import Market, load_market
+from exchange.market.demo.loading import Market, load_market, one_ahead
 from exchange.market.demo.service import load_demo
 from exchange.market.demo.visit_log import VisitLog
-from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.history import events_of
+from exchange.market.models import Booking, Campaign, Edge, Party, Revised
 
 TODAY = date(2026, 11, 16)
 SMALL = Market(seed=1, campaigns=40, reference=TODAY)
@@ -187,6 +189,50 @@ def test_the_database_keeps_what_was_generated_and_gives_new_rows_new_ids() -> N
         advertiser=kept.advertiser, name="Made by hand", expression="true", status="draft"
     )
     assert created.pk > Campaign.objects.exclude(pk=created.pk).order_by("-id")[0].pk
+
+
+def test_everything_that_was_loaded_says_that_it_was_imported() -> None:
+    """Also the catalogue, which every migration fills."""
+    load_market(market=SMALL, report=quiet)
+    for model in apps.get_app_config("market").get_models():
+        if issubclass(model, Revised):
+            contexts = events_of(model()).model._default_manager.values_list("pgh_context")
+            assert set(map(str, contexts)) == {"({'user': None, 'source': 'import'},)"}, model
+
+
+def test_a_large_load_leaves_every_index_and_rule_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes them away and builds them at its end; what it fills keeps all of its history."""
+    monkeypatch.setattr("exchange.market.demo.loading.LARGE_LOAD", 40)
+    before = read_schema()
+    load_market(market=SMALL, report=quiet)
+    assert read_schema() == before
+    assert Campaign.objects.count() == 40
+    assert events_of(Campaign()).model._default_manager.count() == 40
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("UPDATE market_booking SET campaign_id = 0; SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def read_schema() -> list[tuple[str, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexdef FROM pg_indexes WHERE tablename LIKE 'market%' UNION ALL"
+            " SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint ORDER BY 1"
+        )
+        return list(cursor.fetchall())
+
+
+def test_a_batch_that_cannot_be_made_stops_the_load() -> None:
+    def make(number: int) -> int:
+        if number == 2:
+            raise KilledError
+        return number
+
+    made = one_ahead(make, range(5))
+    assert [next(made), next(made)] == [0, 1]
+    with pytest.raises(KilledError):
+        next(made)
 
 
 def test_loading_streams_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from itertools import combinations
+from math import comb
 
 from exchange.accounts.models import Organisation
 from exchange.market import models
@@ -18,7 +20,6 @@ from exchange.market.demo.vocabulary import BLOCKED_DOMAINS, DEALS, SEGMENTS
 from exchange.market.demo.world import CITIES
 from exchange.market.expressions import read_expression
 from exchange.market.services.test_visits import run_visit
-from exchange.market.services.value_lists import as_array_text
 from exchange.routing import Graph, Path
 
 LISTS: dict[str, tuple[str, Sequence[str]]] = {
@@ -56,12 +57,17 @@ JOINED: Weighted[str] = weigh(
     }
 )
 LABELS = ("always on", "brand", "launch", "performance", "retail", "retargeting", "season", "test")
-PRIORITIES: Weighted[int] = weigh({5: 60, 3: 10, 7: 12, 8: 8, 1: 5, 10: 5})
-POLICIES = (
-    models.Booking.Policy.CHEAPEST,
-    models.Booking.Policy.PINNED,
-    models.Booking.Policy.ANY,
+# None to three of them.
+LABEL_SETS: Weighted[tuple[str, ...]] = Weighted(
+    [chosen for size in range(4) for chosen in combinations(LABELS, size)],
+    [
+        weight / comb(len(LABELS), size)
+        for size, weight in enumerate((1, 2, 1, 1))
+        for _ in range(comb(len(LABELS), size))
+    ],
 )
+PRIORITIES: Weighted[int] = weigh({5: 60, 3: 10, 7: 12, 8: 8, 1: 5, 10: 5})
+POLICIES = models.Booking.Policy.values
 TESTED_CAMPAIGNS = 40
 VISITS: dict[str, dict[str, object]] = {
     "Phone in San Francisco": {
@@ -115,18 +121,14 @@ def join_audience(expression: str, rng: random.Random) -> str:
     return f"({expression}{end}) and {joined}"
 
 
-def draw_labels(rng: random.Random) -> list[str]:
-    return sorted(rng.sample(LABELS, rng.choice((0, 1, 1, 2, 3))))
-
-
 def draw_routing(path: Path | None, rng: random.Random) -> Routing:
     """A third each; where no path leads, there is none to pin."""
-    policy = rng.choice(POLICIES)
-    hop_limit = rng.randint(3, 6)
-    if policy != models.Booking.Policy.PINNED:
+    policy = POLICIES[int(rng.random() * len(POLICIES))]
+    hop_limit = 3 + int(rng.random() * 4)
+    if policy != "pinned":
         return Routing(policy, hop_limit, ())
     if path is None:
-        return Routing(models.Booking.Policy.CHEAPEST, hop_limit, ())
+        return Routing("cheapest", hop_limit, ())
     return Routing(policy, hop_limit, path.edge_ids)
 
 
@@ -156,7 +158,3 @@ def create_test_visits(reference: date) -> None:
             row.expects_eligible = run_visit(row, expression, known).is_eligible
             rows.append(row)
     models.TestVisit.objects.bulk_create(rows)
-
-
-def as_copy_array(values: Sequence[object]) -> str:
-    return as_array_text([str(value) for value in values]) if values else "{}"

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.core.management.base import OutputWrapper
-
-Report = Callable[[str, int, int], None]
 
 BAR_WIDTH = 30
 

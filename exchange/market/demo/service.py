@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from exchange.market.bulk import Report
 from exchange.market.demo import access
 from exchange.market.demo.loading import Market, is_market_loaded, load_market
-from exchange.market.demo.progress import Report
 from exchange.market.demo.visit_log import VisitLog, write_missing_days
 
 LOCK = 0x7E11_DE30

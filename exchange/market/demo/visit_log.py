@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from exchange.market.demo.progress import Report
+from exchange.market.bulk import Report
 
 PART = "part-00000.parquet"
 
