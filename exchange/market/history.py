@@ -188,7 +188,7 @@ def revert(*, obj: Revised, to: int, by: User, confirmed: bool = False) -> Revis
         number = target.event.current_number
         options["values"] = load_values(obj.pk, number, obj.type)
     name = cast("str", obj._meta.model_name)
-    if name == "campaign":
+    if name in {"campaign", "audience", "valuelist"}:
         options["confirmed"] = confirmed
     argument = {"valuelist": "value_list", "testvisit": "test_visit"}.get(name, name)
     return SAVES[name](**{argument: obj}, by=by, **options)

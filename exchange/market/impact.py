@@ -21,6 +21,7 @@ from exchange.market.models import (
     Campaign,
     Edge,
     Party,
+    TestVisit,
     UsedValue,
     ValueList,
 )
@@ -34,6 +35,8 @@ from targeting import Catalog, ExpressionError, parse
 COUNT_LIMIT = 10_000
 NAMES_SHOWN = 5
 CONFLICTS_SHOWN = 5
+# Of an audience or list that very many campaigns use, the test visits of the oldest ones are run.
+MAX_REHEARSED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Impact:
     edge_count: int = 0
     audience_count: int = 0
     booking_count: int = 0
+    test_visit_count: int = 0
     first: tuple[str, ...] = ()
 
     @property
@@ -51,6 +55,13 @@ class Impact:
         return not (
             self.campaign_count or self.edge_count or self.audience_count or self.booking_count
         )
+
+    @property
+    def rehearsal(self) -> str:
+        """How many test visits a save runs; empty if there are none."""
+        if self.test_visit_count > MAX_REHEARSED:
+            return f"{MAX_REHEARSED} of {say_count(self.test_visit_count, 'test visit')}"
+        return say_count(self.test_visit_count, "test visit") if self.test_visit_count else ""
 
     def __str__(self) -> str:
         counts = {
@@ -90,20 +101,27 @@ def impact_of_value_list(value_list: ValueList) -> Impact:
 
 def impact_of(words: set[str]) -> Impact:
     """Everything that uses one of the words, also through audiences that do."""
-    refresh_uses()
-    reached = words | {f"audience:{pk}" for pk in reach_audiences(words)}
+    reached = reach(words)
     audiences, edges = users(Audience, reached), users(Edge, reached)
     campaigns = users(Campaign, reached)
+    visits = TestVisit.objects.kept().filter(campaign__in=campaigns.values("pk"))
     bookings = Booking.objects.active().filter(campaign__in=campaigns.values("pk"))
     return Impact(
         campaign_count=count_up(campaigns),
         edge_count=count_up(edges),
         audience_count=count_up(audiences),
         booking_count=count_up(bookings),
+        test_visit_count=count_up(visits),
         first=tuple(str(row) for rows in (campaigns, edges, audiences) for row in first_of(rows))[
             :NAMES_SHOWN
         ],
     )
+
+
+def reach(words: set[str]) -> set[str]:
+    """The words with those of all audiences that use them, directly or through others."""
+    refresh_uses()
+    return words | {f"audience:{pk}" for pk in reach_audiences(words)}
 
 
 def reach_audiences(words: set[str]) -> set[int]:

@@ -57,17 +57,23 @@ class Definitions(Mapping[str, Expression]):
 
 
 class Lists(Mapping[str, Values]):
-    """Lists by name; a list's values are read when they are first asked for."""
+    """Lists by name; a list's values are read when they are first asked for. `given` are values
+    that are not saved yet, by name."""
 
-    def __init__(self, rows: Mapping[str, tuple[int, int, str]]) -> None:
+    def __init__(
+        self,
+        rows: Mapping[str, tuple[int, int, str]],
+        given: Mapping[str, Values] | None = None,
+    ) -> None:
         self.rows = rows
+        self._given = given or {}
 
     @property
     def ids(self) -> Mapping[str, int]:
         return {name: row[0] for name, row in self.rows.items()}
 
     def __getitem__(self, name: str) -> Values:
-        return load_values(*self.rows[name])
+        return self._given[name] if name in self._given else load_values(*self.rows[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self.rows
@@ -95,6 +101,18 @@ def load_names(organisation_id: int | None, catalog: Catalog) -> Names:
     found = Lists({row[0]: row[1:] for row in lists.values_list(*columns)})
     rows = audiences.values_list("name", "id", "expression")
     return Names(Definitions({row[0]: row[1:] for row in rows}, catalog, found), found)
+
+
+def with_audience(names: Names, audience: Audience, catalog: Catalog) -> Names:
+    """As if it were saved with its expression of now."""
+    rows = {**names.definitions.rows, audience.name: (audience.pk, audience.expression)}
+    return Names(Definitions(rows, catalog, names.lists), names.lists)
+
+
+def with_values(names: Names, value_list: ValueList, values: Values, catalog: Catalog) -> Names:
+    """As if the list were saved with these values."""
+    lists = Lists(names.lists.rows, {value_list.name: values})
+    return Names(Definitions(names.definitions.rows, catalog, lists), lists)
 
 
 def no_names() -> Names:

@@ -8,7 +8,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
-from exchange.market.models import Audience, Campaign, TestVisit
+from exchange.market.impact import impact_of_audience
+from exchange.market.models import Audience, Campaign, TestVisit, ValueList
 from exchange.market.services import (
     FailingVisitsError,
     retire_test_visit,
@@ -16,6 +17,7 @@ from exchange.market.services import (
     save_audience,
     save_campaign,
     save_test_visit,
+    save_value_list,
 )
 
 
@@ -56,6 +58,79 @@ def test_audiences_are_resolved(alice: User, erin: User, campaign: Campaign) -> 
     campaign.expression = "geo.country = 'USA' and @adults"
     save_campaign(campaign=campaign, by=alice)
     assert all(outcome.is_as_expected for outcome in run_test_visits(campaign=campaign))
+
+
+@pytest.fixture
+def adults(erin: User, campaign: Campaign) -> Audience:
+    """Used by the campaign, through another audience."""
+    organisation = campaign.advertiser.organisation
+    found = Audience(organisation=organisation, name="adults", expression="user.age >= 18")
+    save_audience(audience=found, by=erin)
+    buyers = Audience(organisation=organisation, name="buyers", expression="@adults")
+    save_audience(audience=buyers, by=erin)
+    campaign.expression = "geo.country = 'USA' and @buyers"
+    save_campaign(campaign=campaign, by=erin)
+    return found
+
+
+def test_an_audience_that_goes_against_visits_of_its_users_must_be_confirmed(
+    erin: User, campaign: Campaign, adults: Audience
+) -> None:
+    keep_visit(campaign, "Twenty", {"geo.country": "USA", "user": {"age": 20}}, erin)
+    keep_visit(campaign, "Forty", {"geo.country": "USA", "user": {"age": 40}}, erin)
+    adults.description = "Of age"
+    save_audience(audience=adults, by=erin)
+    adults.expression = "user.age >= 21"
+    with pytest.raises(FailingVisitsError, match="“Twenty” is not eligible") as caught:
+        save_audience(audience=adults, by=erin)
+    assert (len(caught.value.outcomes), caught.value.run_count) == (1, 2)
+    assert Audience.objects.get(name="adults").expression == "user.age >= 18"
+    save_audience(audience=adults, by=erin, confirmed=True)
+    assert Audience.objects.get(name="adults").expression == "user.age >= 21"
+    adults.expression = "user.age >= 30"
+    save_audience(audience=adults, by=erin)  # it failed before: nothing new to confirm
+
+
+def test_a_list_that_goes_against_visits_of_its_users_must_be_confirmed(
+    erin: User, campaign: Campaign
+) -> None:
+    towns = ValueList(organisation=campaign.advertiser.organisation, name="towns")
+    save_value_list(value_list=towns, values=["Oslo", "Rome"], by=erin)
+    campaign.expression = "geo.city in $towns"
+    save_campaign(campaign=campaign, by=erin)
+    keep_visit(campaign, "Roman", {"geo.city": "Rome"}, erin)
+    save_value_list(value_list=towns, values=["Paris", "Rome"], by=erin)
+    with pytest.raises(FailingVisitsError, match="“Roman” is not eligible"):
+        save_value_list(value_list=towns, values=["Paris"], by=erin)
+    assert run_test_visits(campaign=campaign)[0].is_as_expected
+    save_value_list(value_list=towns, values=["Bonn"], by=erin, confirmed=True)
+    assert not run_test_visits(campaign=campaign)[0].is_as_expected
+    towns.refresh_from_db()
+    assert towns.current_number == 3
+
+
+def test_only_so_many_visits_run_and_the_page_knows_how_many(
+    erin: User, campaign: Campaign, adults: Audience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for age in (20, 30, 40):
+        keep_visit(campaign, f"Age {age}", {"geo.country": "USA", "user": {"age": age}}, erin)
+    assert impact_of_audience(adults).rehearsal == "3 test visits"
+    monkeypatch.setattr("exchange.market.impact.MAX_REHEARSED", 2)
+    monkeypatch.setattr("exchange.market.services.test_visits.MAX_REHEARSED", 2)
+    assert impact_of_audience(adults).rehearsal == "2 of 3 test visits"
+    adults.expression = "user.age >= 50"
+    with pytest.raises(FailingVisitsError) as caught:
+        save_audience(audience=adults, by=erin)
+    assert caught.value.run_count == 2
+
+
+def test_a_campaign_that_no_longer_compiles_stands_in_nobodys_way(
+    erin: User, campaign: Campaign, adults: Audience
+) -> None:
+    keep_visit(campaign, "Twenty", {"geo.country": "USA", "user": {"age": 20}}, erin)
+    Campaign.objects.update(expression="shoe_size = 43 and @adults")
+    adults.expression = "user.age >= 21"
+    save_audience(audience=adults, by=erin)
 
 
 def test_a_retired_visit_no_longer_counts(alice: User, campaign: Campaign) -> None:

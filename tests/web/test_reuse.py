@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from exchange.accounts.models import Role, User
-from exchange.market.models import Attribute, Audience, Campaign, ValueList
+from exchange.market.models import Attribute, Audience, Campaign, TestVisit, ValueList
 from exchange.market.services import save_audience, save_campaign, save_value_list
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
@@ -171,3 +171,37 @@ def test_shared_audiences_are_seen_by_all_and_do_not_name_their_users(
     own = Audience(name="own", organisation=exchange.rival.organisation, expression="true")
     save_audience(audience=own, by=exchange.rival.admin)
     assert log_in(exchange.soda.admin).get(f"/audiences/{own.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["audience", "list"])
+def test_what_makes_test_visits_of_its_campaigns_fail_must_be_confirmed(
+    kind: str,
+    alice: User,
+    campaign: Campaign,
+    gamers: Audience,
+    cities: ValueList,
+    log_in: LogIn,
+) -> None:
+    campaign.expression = "@gamers and geo.city in $cities"
+    save_campaign(campaign=campaign, by=alice)
+    visit = {"geo": {"city": "Oslo"}, "user": {"segments": ["games"]}}
+    TestVisit.objects.create(campaign=campaign, name="At home", visit=visit)
+    address, fields = {
+        "audience": (
+            f"/audiences/{gamers.pk}/edit/",
+            {"name": "gamers", "expression": "user.segments one of ('chess')"},
+        ),
+        "list": (f"/lists/{cities.pk}/edit/", {"name": "cities", "text": "Rome"}),
+    }[kind]
+    fields["organisation"] = str(alice.organisation_id)
+    browser = log_in(alice)
+    assert "Saving runs 1 test visit of these campaigns first." in text_of(browser, address)
+    refused = browser.post(address, fields)
+    told = unescape(refused.content.decode())
+    assert refused.status_code == 422
+    assert "1 test visit ran, 1 would fail" in told
+    assert "“At home” is not eligible, but should be eligible" in told
+    assert f'href="/campaigns/{campaign.pk}/"' in told
+    assert browser.post(address, fields | {"confirmed": "on"}).status_code == 302
+    assert kind == "list" or Audience.objects.get().expression == fields["expression"]
+    assert kind == "audience" or ValueList.objects.get().value_count == 1

@@ -9,13 +9,18 @@ from exchange.accounts.models import User
 from exchange.market.expressions import check_expression
 from exchange.market.impact import impact_of_audience, refuse_if_used
 from exchange.market.models import Audience, ValueList
+from exchange.market.names import with_audience
 from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.uses import note_uses
 from exchange.market.visibility import require_change
 
 
 @transaction.atomic
-def save_audience(*, audience: Audience, by: User, expected_version: int | None = None) -> Audience:
+def save_audience(
+    *, audience: Audience, by: User, expected_version: int | None = None, confirmed: bool = False
+) -> Audience:
+    """Test visits of the campaigns that use it are run; failing ones must be confirmed."""
     require_change(by, audience)
     before = lock_before(audience, expected_version)
     audience.full_clean()
@@ -32,6 +37,11 @@ def save_audience(*, audience: Audience, by: User, expected_version: int | None 
             text=audience.expression, organisation_id=organisation_id, name=audience.name
         ),
     )
+    if before and not confirmed:
+        refuse_new_failures(
+            {f"audience:{audience.pk}"},
+            lambda names, catalog: with_audience(names, audience, catalog),
+        )
     keep(audience, by)
     return audience
 

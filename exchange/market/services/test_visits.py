@@ -1,23 +1,29 @@
-"""Saved test visits: kept per campaign, run with the plain evaluator on every save of it."""
+"""Saved test visits: kept per campaign, run with the plain evaluator on every save of it, and of an
+audience or a list that it uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from exchange.accounts.models import User
+from exchange.market.catalog import load_catalog
 from exchange.market.expressions import check_expression
+from exchange.market.impact import MAX_REHEARSED, reach
 from exchange.market.models import Campaign, TestVisit
+from exchange.market.names import Names, load_names
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
 from exchange.serving.eligibility import PUBLISHER, STAMPED_TIMES
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
-from targeting import Expression
+from targeting import Catalog, Expression, ExpressionError, parse
 
 SOME_PUBLISHER = "a-publisher"
 MAX_VISITS = 100
@@ -43,8 +49,9 @@ class Outcome:
 class FailingVisitsError(ValidationError):
     """Saving would go against saved test visits; save again with `confirmed` to do it anyway."""
 
-    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+    def __init__(self, outcomes: Iterable[Outcome], run_count: int) -> None:
         self.outcomes = tuple(outcomes)
+        self.run_count = run_count
         super().__init__([str(outcome) + "." for outcome in self.outcomes], code="failing_visits")
 
 
@@ -106,4 +113,43 @@ def refuse_failing_visits(campaign: Campaign, expression: Expression) -> None:
     outcomes = run_test_visits(campaign=campaign, expression=expression)
     failing = [outcome for outcome in outcomes if not outcome.is_as_expected]
     if failing:
-        raise FailingVisitsError(failing)
+        raise FailingVisitsError(failing, len(outcomes))
+
+
+def refuse_new_failures(words: set[str], change: Callable[[Names, Catalog], Names]) -> None:
+    """Runs the test visits of campaigns that use one of the words, with the names of today and with
+    the changed ones. What failed before is not this change's fault."""
+    visits = find_visits_using(words)
+    if not visits:
+        return
+    catalog = load_catalog()
+    owners = {visit.campaign.advertiser.organisation_id for visit in visits}
+    today = {owner: load_names(owner, catalog) for owner in owners}
+    then = {owner: change(names, catalog) for owner, names in today.items()}
+    passed = [outcome for outcome in run_with(visits, today, catalog) if outcome.is_as_expected]
+    outcomes = run_with([outcome.test_visit for outcome in passed], then, catalog)
+    failing = [outcome for outcome in outcomes if not outcome.is_as_expected]
+    if failing:
+        raise FailingVisitsError(failing, len(visits))
+
+
+def find_visits_using(words: set[str]) -> list[TestVisit]:
+    visits = TestVisit.objects.kept().select_related("campaign__advertiser")
+    campaigns = Q(campaign__retired_at=None, campaign__uses__overlap=sorted(reach(words)))
+    return list(visits.filter(campaigns).order_by("campaign_id", "name")[:MAX_REHEARSED])
+
+
+def run_with(
+    visits: Iterable[TestVisit], names: Mapping[int, Names], catalog: Catalog
+) -> Iterator[Outcome]:
+    """A campaign whose expression no longer compiles is quarantined, and asked nothing."""
+    known = {attribute.name for attribute in catalog}
+    for campaign, own in groupby(visits, key=lambda visit: visit.campaign):
+        used = names[campaign.advertiser.organisation_id]
+        try:
+            expression = parse(
+                campaign.expression, catalog, definitions=used.definitions, lists=used.lists
+            )
+            yield from [run_visit(visit, expression, known) for visit in own]
+        except ExpressionError:
+            continue

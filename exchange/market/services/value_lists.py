@@ -13,9 +13,10 @@ from exchange.accounts.models import User
 from exchange.market.impact import check_list_users, impact_of_value_list, refuse_if_used
 from exchange.market.models import ValueList, ValueListVersion
 from exchange.market.models.value_lists import MAX_VALUES
-from exchange.market.names import Values, load_values
+from exchange.market.names import Values, load_values, with_values
 from exchange.market.services.audiences import refuse_shared_name
 from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.visibility import require_change
 
 FIRST_SHOWN = 10
@@ -47,8 +48,10 @@ def save_value_list(
     by: User,
     values: Iterable[str | int] | None = None,
     expected_version: int | None = None,
+    confirmed: bool = False,
 ) -> ValueList:
-    """Without values those that are there stay. A list is never empty: nobody could use it."""
+    """Without values those that are there stay. A list is never empty: nobody could use it. Test
+    visits of the campaigns that use it are run; failing ones must be confirmed."""
     require_change(by, value_list)
     before = lock_before(value_list, expected_version)
     value_list.full_clean()
@@ -58,7 +61,13 @@ def save_value_list(
     if before is None and values is None:
         raise ValidationError({"values": "A list needs at least one value."})
     if values is not None:
-        save_values(value_list, clean_values(value_list, values), before, by)
+        cleaned = clean_values(value_list, values)
+        if before and not confirmed:
+            refuse_new_failures(
+                {f"list:{value_list.pk}"},
+                lambda names, catalog: with_values(names, value_list, cleaned, catalog),
+            )
+        save_values(value_list, cleaned, before, by)
     else:
         keep(value_list, by)
     return value_list

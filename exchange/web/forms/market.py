@@ -16,7 +16,7 @@ from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.picking import CampaignPicker
-from exchange.web.forms.saving import PersonForm, offer_parties
+from exchange.web.forms.saving import PersonForm, confirmation, offer_parties
 from exchange.web.paths import offer_pins
 
 MINUTES = "%Y-%m-%dT%H:%M"
@@ -75,9 +75,7 @@ class CampaignForm(ExpressionForm):
         required=False,
         help_text="Leave empty to run without end.",
     )
-    confirmed = forms.BooleanField(
-        label="Save although these test visits fail", required=False, widget=forms.CheckboxInput
-    )
+    confirmed = confirmation()
 
     class Meta:
         model = Campaign

@@ -14,7 +14,7 @@ from exchange.accounts.models import Organisation
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList
 from exchange.web.forms.expressions import ExpressionForm
-from exchange.web.forms.saving import PersonForm
+from exchange.web.forms.saving import PersonForm, confirmation
 from exchange.web.visit_texts import VisitProblemError, read_visit
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
@@ -33,6 +33,8 @@ def offer_organisations(form: PersonForm) -> None:
 
 
 class AudienceForm(ExpressionForm):
+    confirmed = confirmation()
+
     class Meta:
         model = Audience
         fields = ["name", "organisation", "description", "expression"]
@@ -70,6 +72,7 @@ class ValueListForm(PersonForm):
         required=False,
         help_text="Plain text or CSV in UTF-8, one value a line, up to a million values.",
     )
+    confirmed = confirmation()
 
     class Meta:
         model = ValueList

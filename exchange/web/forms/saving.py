@@ -42,6 +42,7 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
         self.stale: StaleSaveError | None = None
         self.rivalries: list[Rivalry] = []
         self.failing_visits: tuple[Outcome, ...] = ()
+        self.visits_run = 0
         self.initial["expected_version"] = getattr(self.instance, "version", None)
 
     @property
@@ -65,6 +66,11 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
         data[self.add_prefix("expected_version")] = str(stale.theirs.version)
         self.data = data
         self.add_error(None, stale)
+
+
+def confirmation() -> forms.BooleanField:
+    """Shown with the test visits that a save would make fail (`_failing_visits.html`)."""
+    return forms.BooleanField(label="Save although these test visits fail", required=False)
 
 
 def compare_versions(form: PersonForm, theirs: Model) -> list[Rivalry]:
@@ -101,7 +107,9 @@ def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
     What it complains about becomes an error of the form."""
     if not form.is_valid():
         return False
-    row = {str(belonging_of(form.instance).kind): form.instance}
+    row: dict[str, Any] = {str(belonging_of(form.instance).kind): form.instance}
+    if "confirmed" in form.fields:
+        row["confirmed"] = form.cleaned_data["confirmed"]
     try:
         save(**row, expected_version=form.cleaned_data["expected_version"])
     except ExpressionError as error:
@@ -114,7 +122,7 @@ def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
     except StaleSaveError as error:
         form.take_stale_save(error)
     except FailingVisitsError as error:
-        form.failing_visits = error.outcomes
+        form.failing_visits, form.visits_run = error.outcomes, error.run_count
         form.add_error(None, "Saved test visits would fail. Look at them below.")
     except ValidationError as error:
         take_complaints(form, error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -11,7 +10,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
 from exchange.market.services import FailingVisitsError, run_test_visits, save_campaign
 from exchange.market.visibility import explainable, owned, visible
@@ -35,9 +33,8 @@ SUGGESTIONS = 12
 @require_safe
 def list_campaigns(request: HttpRequest) -> HttpResponse:
     filters = CampaignFilter(request.GET)
-    campaigns = visible(Campaign.objects.kept().with_advertiser(), request.user)
-    campaigns = campaigns.with_booking_count()
-    listing = read_listing(request, filters, filters.apply(campaigns), NEWEST_FIRST)
+    campaigns = filters.apply(visible(Campaign.objects.kept().with_advertiser(), request.user))
+    listing = read_listing(request, filters, campaigns.with_booking_count(), NEWEST_FIRST)
     return render(request, "market/campaign_list.html", {"listing": listing})
 
 
@@ -65,7 +62,7 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = CampaignForm(
         request.POST or None, person=person, instance=campaign, initial=request.GET.dict()
     )
-    if request.method == "POST" and save_form(form, partial(save_confirmed, form, person)):
+    if request.method == "POST" and save_form(form, partial(save_campaign, by=person)):
         messages.success(request, f"{campaign.name} is saved.")
         return redirect("campaign-detail", campaign.pk)
     return show_form(
@@ -75,11 +72,6 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         campaign=campaign,
         reference=load_reference(),
     )
-
-
-def save_confirmed(form: CampaignForm, person: User, **campaign: Any) -> None:
-    """What the person has confirmed are the failing test visits that the page has shown."""
-    save_campaign(by=person, confirmed=form.cleaned_data["confirmed"], **campaign)
 
 
 @require_POST
@@ -110,6 +102,6 @@ def suggest_campaigns(request: HttpRequest) -> HttpResponse:
     also those of others that are booked with the person's publishers."""
     offer = explainable if request.GET.get("explain") else owned
     campaigns = offer(Campaign.objects.kept().with_advertiser(), request.user)
-    campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("name", "id")
+    campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("-id")
     labels = [campaign_label(campaign) for campaign in campaigns[:SUGGESTIONS]]
     return render(request, "market/_campaign_options.html", {"labels": labels})
