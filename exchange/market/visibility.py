@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
+from django.db.models.lookups import Exact
 from django.http import Http404
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import Editable, is_exchange_operator, may_edit, require_edit
-from exchange.market.models import Booking, Party
+from exchange.market.models import Booking, Campaign, Party
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 Person = User | AnonymousUser
@@ -36,13 +37,15 @@ class Belonging:
     """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
     Without an owner it is the exchange's own, and everyone reads it. What is `shared` by the
     exchange's organisation is read, and used by name, by everyone. `column` is a shorter way to the
-    owner that the database keeps, for queries: an object in memory may not have it yet."""
+    owner that the database keeps, for queries: an object in memory may not have it yet. While the
+    campaign that it is of is a draft (`is_of_campaign`), readers do not see it."""
 
     kind: Editable | None
     owner: str | None
     readers: tuple[str, ...] = ()
     is_shared: bool = False
     column: str | None = None
+    is_of_campaign: bool = False
 
     @property
     def owner_in_queries(self) -> str | None:
@@ -58,6 +61,7 @@ BELONGINGS: dict[str, Belonging] = {
         "campaign__advertiser__organisation",
         ("publisher__organisation",),
         column="advertiser__organisation",
+        is_of_campaign=True,
     ),
     "audience": Belonging("audience", "organisation", is_shared=True),
     "valuelist": Belonging("value_list", "organisation", is_shared=True),
@@ -86,7 +90,8 @@ def visible(rows: Rows, user: Person) -> Rows:
     owner = belonging.owner_in_queries
     if owner is None or is_exchange_operator(user):
         return rows
-    seen = belong_to(user, owner, *belonging.readers)
+    hidden = is_of_draft() if belonging.is_of_campaign else None
+    seen = belong_to(user, owner, *belonging.readers, hidden=hidden)
     if seen is not None and belonging.is_shared:
         seen |= Q(organisation__is_operator=True)
     return rows.none() if seen is None else rows.filter(seen)
@@ -101,9 +106,9 @@ def owned(rows: Rows, user: Person) -> Rows:
     return rows.none() if mine is None else rows.filter(mine)
 
 
-def belong_to(user: Person, *paths: str) -> Q | None:
+def belong_to(user: Person, *paths: str, hidden: Q | None = None) -> Q | None:
     """A condition for rows that one of the paths leads from to the person's organisation; None if
-    no row can fulfil it.
+    no row can fulfil it. Rows that are `hidden` are found by the first path, the owner's, only.
 
     Parties are looked up first and named by id: with ids Postgres uses the indexes of the rows that
     name them, with a join it reads through millions of them. Sides that none of the organisation's
@@ -118,9 +123,13 @@ def belong_to(user: Person, *paths: str) -> Q | None:
     for path in paths:
         side = path.removesuffix("__organisation")
         if parties is None or side == path:
-            conditions.append(Q(**{path: organisation_id}))
+            condition = Q(**{path: organisation_id})
         elif ids := [pk for pk, kind in parties if kind in SIDES[side.rpartition("__")[2]]]:
-            conditions.append(Q(**{f"{side}__in": ids}))
+            condition = Q(**{f"{side}__in": ids})
+        else:
+            continue
+        is_owners = path == paths[0]
+        conditions.append(condition if is_owners or hidden is None else condition & ~hidden)
     return reduce(or_, conditions) if conditions else None
 
 
@@ -129,8 +138,12 @@ def explainable(campaigns: Rows, user: Person) -> Rows:
     publishers, which they know by name only."""
     if is_exchange_operator(user):
         return campaigns
-    booked = visible(Booking.objects.order_by(), user).values("campaign")
-    return campaigns.filter(pk__in=booked) | visible(campaigns, user)
+    own = belong_to(user, "advertiser__organisation") or Q(pk__in=[])
+    sold = belong_to(user, "publisher__organisation")
+    if sold is None:
+        return campaigns.filter(own)
+    booked = Booking.objects.order_by().filter(sold, campaign=OuterRef("pk"))
+    return campaigns.filter(own | (Exists(booked) & ~Q(status=Campaign.Status.DRAFT)))
 
 
 def may_see(user: Person, obj: Model) -> bool:
@@ -138,12 +151,23 @@ def may_see(user: Person, obj: Model) -> bool:
     if belonging.owner is None or is_exchange_operator(user):
         return True
     organisation_id = organisation_id_of(user)
-    paths = (belonging.owner, *belonging.readers)
     if organisation_id is None:
         return False
+    paths = (belonging.owner, *(() if is_draft(obj) else belonging.readers))
     if any(follow(obj, path) == organisation_id for path in paths):
         return True
     return belonging.is_shared and is_of_operator(obj)
+
+
+def is_draft(obj: Model) -> bool:
+    campaign = getattr(obj, "campaign", None) if belonging_of(obj).is_of_campaign else None
+    return campaign is not None and bool(campaign.status == Campaign.Status.DRAFT)
+
+
+def is_of_draft() -> Q:
+    """Row by row: with a join Postgres would begin with all drafts of the exchange."""
+    campaign = Campaign.objects.order_by().filter(pk=OuterRef("campaign"))
+    return Q(Exact(Subquery(campaign.values("status")), Campaign.Status.DRAFT))
 
 
 def is_of_operator(obj: Model) -> bool:

@@ -27,6 +27,7 @@ from exchange.market.visibility import (
     WHOLE,
     NotVisible,
     Sight,
+    explainable,
     may_change,
     may_see,
     owned,
@@ -34,6 +35,7 @@ from exchange.market.visibility import (
     sight,
     visible,
 )
+from tests.market.places import found
 from tests.trading import Exchange, House, exchange
 
 __all__ = ["exchange"]
@@ -217,6 +219,44 @@ def test_a_campaigns_targeting_and_bid_are_its_organisations_own(
     exchange: Exchange, who: str, expected: Sight
 ) -> None:
     assert sight(house(exchange, who).people[Role.VIEWER], exchange.campaign) == expected
+
+
+# Who sees Soda's booking with Herald, and knows its campaign by name, while it is in a status.
+BOOKING_SEEN_BY: list[tuple[str, tuple[str, ...]]] = [
+    ("draft", ("soda",)),
+    ("live", ("herald", "soda")),
+    ("paused", ("herald", "soda")),
+]
+
+
+@pytest.mark.parametrize(("status", "seen_by"), BOOKING_SEEN_BY)
+def test_a_publisher_learns_of_a_campaign_when_it_is_no_draft_any_more(
+    exchange: Exchange, status: str, seen_by: tuple[str, ...]
+) -> None:
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(status=status)
+    booking = Booking.objects.get(pk=exchange.booking.pk)
+    for house_name in HOUSES:
+        person = house(exchange, house_name).admin
+        is_seen = house_name in seen_by
+        rows = Booking.objects.filter(pk=booking.pk)
+        campaigns = Campaign.objects.filter(pk=exchange.campaign.pk)
+        assert visible(rows, person).exists() is is_seen, house_name
+        assert may_see(person, booking) is is_seen, house_name
+        assert explainable(campaigns, person).exists() is is_seen, house_name
+        if not is_seen:
+            assert answer_to_change(person, booking) == "not visible"
+    assert may_see(exchange.operators[Role.VIEWER], booking)
+
+
+def test_who_buys_and_sells_sees_drafts_on_the_own_side_only(exchange: Exchange) -> None:
+    """Herald's house also advertises: the `or` of both sides keeps them apart."""
+    herald = exchange.herald
+    brand = found(Party.Kind.ADVERTISER, "Herald shop", herald.organisation)
+    own = Campaign.objects.create(advertiser=brand, name="Own", expression="true", status="draft")
+    booked = Booking.objects.create(campaign=own, publisher=herald.party)
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
+    assert list(visible(Booking.objects.all(), herald.admin)) == [booked]
+    assert list(explainable(Campaign.objects.all(), herald.admin)) == [own]
 
 
 @pytest.mark.parametrize("model", [Audience, ValueList])

@@ -19,7 +19,7 @@ QUERIES = {
     "/edges/": 6,
     "/campaigns/": 5,
     "/bookings/": 8,
-    "/snapshots/": 10,
+    "/snapshots/": 12,
 }
 
 

@@ -9,9 +9,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, Role, User
-from exchange.market.models import Booking, Campaign
+from exchange.market.models import Booking, Campaign, Party
 from exchange.snapshots.deltas import write_changes
-from exchange.snapshots.models import SnapshotBuild
+from exchange.snapshots.models import Quarantined, SnapshotBuild
+from tests.market.places import found
 from tests.people import hire
 from tests.snapshots.story import Story, run_campaign, tell
 from tests.snapshots.test_services import build as make_snapshot
@@ -146,3 +147,24 @@ def test_people_see_their_own_expressions_in_quarantine(story: Story, log_in: Lo
     others = Organisation.objects.create(name="Others")
     page = log_in(hire("eve", Role.ADMIN, others)).get("/snapshots/")
     assert "shoe_size" not in page.content.decode()
+
+
+def test_quarantine_is_narrowed_to_the_own_before_it_is_cut_short(
+    story: Story, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others' expressions, however many and however early, do not push one's own out of sight."""
+    monkeypatch.setattr("exchange.web.views.snapshots.MAX_QUARANTINED_SHOWN", 2)
+    house = Organisation.objects.create(name="Own house")
+    brand = found(Party.Kind.ADVERTISER, "Own brand", house)
+    foreign = [
+        Campaign.objects.create(advertiser=story.soda, name=f"Foreign {n}", expression="true")
+        for n in range(3)
+    ]
+    own = Campaign.objects.create(advertiser=brand, name="Own", expression="true")
+    for campaign in [*foreign, own]:
+        Quarantined.objects.create(
+            kind="campaign", object_id=campaign.pk, reason=f"odd word in {campaign.name}"
+        )
+    page = log_in(hire("bob", Role.VIEWER, house)).get("/snapshots/")
+    assert "odd word in Own" in page.content.decode()
+    assert "Foreign" not in page.content.decode()

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from exchange.findings.services import check_booking
 from exchange.findings.wording import tell
-from exchange.market.models import Booking
+from exchange.market.models import Booking, Campaign
 from exchange.market.services import save_booking
-from exchange.market.visibility import visible
+from exchange.market.visibility import owned, visible
 from exchange.web.filters import BookingFilter
 from exchange.web.forms import BookingForm, save_form
 from exchange.web.paging import Order
@@ -33,7 +33,9 @@ NEWEST_FIRST = Order(("id",), is_descending=True)
 def list_bookings(request: HttpRequest) -> HttpResponse:
     filters = BookingFilter(request.GET)
     person = person_of(request)
-    bookings = filters.apply(visible(Booking.objects.kept().with_parties(), person))
+    # Of drafts people see their own only: nobody shall wait while a publisher's are looked through.
+    see = owned if filters.chosen.get("status") == Campaign.Status.DRAFT else visible
+    bookings = filters.apply(see(Booking.objects.kept().with_parties(), person))
     listing = read_listing(request, filters, bookings, NEWEST_FIRST)
     context = {"listing": listing, "paths": find_paths(listing.page.rows, person)}
     return render(request, "market/booking_list.html", context)

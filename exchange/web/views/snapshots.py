@@ -31,6 +31,7 @@ from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.standing import read_standing
 from exchange.web.filters import BuildFilter
+from exchange.web.kinds import KINDS
 from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
@@ -108,16 +109,15 @@ def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | Non
 
 
 def name_quarantined(person: User) -> list[tuple[Model, Quarantined]]:
-    """Reasons quote expressions: people see those of their own."""
-    found = list(Quarantined.objects.all()[:MAX_QUARANTINED_SHOWN])
-    rows: dict[tuple[str, int], Model] = {}
-    for kind, model in QUARANTINE_MODELS.items():
-        ids = [row.object_id for row in found if row.kind == kind]
-        shown = owned(model._default_manager.all(), person).in_bulk(ids) if ids else {}
-        rows |= {(kind, pk): row for pk, row in shown.items()}
-    return [
-        (rows[row.kind, row.object_id], row) for row in found if (row.kind, row.object_id) in rows
-    ]
+    """Reasons quote expressions: people see those of their own, and as many of them as others'."""
+    named: list[tuple[Model, Quarantined]] = []
+    for kind in QUARANTINE_MODELS:
+        own = owned(KINDS[kind].rows().order_by(), person)
+        found = Quarantined.objects.filter(kind=kind, object_id__in=own.values("pk"))
+        shown = list(found.order_by("pk")[: MAX_QUARANTINED_SHOWN - len(named)])
+        rows = own.in_bulk([row.object_id for row in shown])
+        named += [(rows[row.object_id], row) for row in shown]
+    return named
 
 
 @require_POST
