@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import pytest
 from django.conf import settings
@@ -16,6 +18,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import User
 from exchange.celery import app
+from exchange.market.history import revisions_of
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services import (
     StaleSaveError,
@@ -195,40 +198,91 @@ def wait_until_somebody_waits_for_a_lock() -> None:
     pytest.fail("nobody waits for a lock")
 
 
-def save_and_disconnect(campaign: Campaign, by: User) -> None:
+def save_and_disconnect(edge: Edge, by: User) -> None:
     try:
-        save_campaign(campaign=campaign, by=by)
+        save_edge(edge=edge, by=by)
     finally:
         connection.close()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_save_that_waited_for_another_is_refused_with_both_versions(
-    alice: User,
-    erin: User,
-    campaign: Campaign,
+    bob: User, erin: User, edge: Edge
 ) -> None:
-    """Alice makes a draft live; Erin, who read the draft before, saves meanwhile. Hers waits for
-    Alice's and is then told what there is now: nobody's change is lost unseen."""
-    Campaign.objects.update(status="draft")
-    alices, erins = Campaign.objects.get(), Campaign.objects.get()
-    alices.status = Campaign.Status.LIVE
-    erins.name = "Erin's summer"
+    """Bob changes the rule of an edge; Erin, who read it before, changes its fee meanwhile. Hers
+    waits for Bob's and is then told what there is now: nobody's change is lost unseen."""
+    bobs, erins = Edge.objects.get(), Edge.objects.get()
+    bobs.expression, erins.fee_percent = "geo.country = 'FRA'", Decimal(9)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            save_campaign(campaign=alices, by=alice)
+            save_edge(edge=bobs, by=bob)
             waiting = pool.submit(save_and_disconnect, erins, erin)
             wait_until_somebody_waits_for_a_lock()
         with pytest.raises(StaleSaveError) as caught:
             waiting.result(timeout=30)
     theirs, yours = caught.value.theirs, caught.value.yours
-    assert isinstance(theirs, Campaign)
-    assert isinstance(yours, Campaign)
-    assert (theirs.status, theirs.updated_by, theirs.version) == ("live", alice, 3)
-    assert (yours.name, caught.value.expected_version) == ("Erin's summer", 2)
-    assert Campaign.objects.get().name == "Summer"
-    save_campaign(campaign=erins, by=erin, expected_version=theirs.version)
-    assert Campaign.objects.get().updated_by == erin
+    assert isinstance(theirs, Edge)
+    assert isinstance(yours, Edge)
+    assert (theirs.expression, theirs.updated_by, theirs.version) == (bobs.expression, bob, 2)
+    assert (yours.fee_percent, caught.value.expected_version) == (Decimal(9), 1)
+    assert Edge.objects.get().fee_percent == 0
+    erins.expression = theirs.expression
+    save_edge(edge=erins, by=erin, expected_version=theirs.version)
+    assert [
+        (revision.number, revision.by, revision.expression) for revision in revisions_of(edge)
+    ] == [(3, erin, bobs.expression), (2, bob, bobs.expression), (1, None, "true")]
+
+
+WRITERS, SAVES_EACH, STATEMENTS = 4, 5, 5
+
+
+def save_until_it_is_saved(number: int, people: list[User]) -> int:
+    """Raises the fee by one, from what is there; how often somebody else was faster."""
+    refusals = 0
+    try:
+        for _ in range(SAVES_EACH):
+            edge = Edge.objects.get()
+            while True:
+                edge.fee_percent += 1
+                try:
+                    save_edge(edge=edge, by=people[number % 2])
+                    break
+                except StaleSaveError:
+                    refusals += 1
+                    edge = Edge.objects.get()
+    finally:
+        connection.close()
+    return refusals
+
+
+def change_by_hand() -> None:
+    try:
+        for _ in range(STATEMENTS):
+            with connection.cursor() as cursor:
+                cursor.execute("UPDATE market_edge SET fee_percent = fee_percent + 1")
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_editors_and_sql_by_hand_at_once_lose_nothing(
+    bob: User, erin: User, edge: Edge
+) -> None:
+    """Every change adds one to the same fee: a lost one would be missing from the sum, and each is
+    a revision of its own, under the name of who made it."""
+    with ThreadPoolExecutor(WRITERS + 1) as pool:
+        saving = [pool.submit(save_until_it_is_saved, n, [bob, erin]) for n in range(WRITERS)]
+        by_hand = pool.submit(change_by_hand)
+        assert sum(each.result(timeout=60) for each in saving) > 0, "nobody met anybody"
+        by_hand.result(timeout=60)
+    changes = WRITERS * SAVES_EACH + STATEMENTS
+    edge.refresh_from_db()
+    assert (edge.fee_percent, edge.version) == (Decimal(changes), 1 + changes)
+    kept = revisions_of(edge)
+    assert [revision.number for revision in kept] == list(range(1 + changes, 0, -1))
+    assert [revision.event.fee_percent for revision in kept] == list(range(changes, -1, -1))
+    names = Counter(str(revision.by) for revision in kept[:-1])
+    assert names == {"bob": changes // 2 - 2, "erin": changes // 2 - 2, "None": STATEMENTS}
 
 
 DOWN = """

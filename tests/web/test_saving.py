@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from threading import Barrier
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from exchange.accounts.models import User
+from exchange.market.history import revisions_of
 from exchange.market.models import Booking, Campaign, Edge, Party, TestVisit
 from tests.market.places import found
 from tests.web.conftest import LogIn
@@ -44,6 +49,41 @@ def test_a_stale_save_is_refused_and_shows_both_versions(
     assert "DEU" in html.partition("<textarea")[2].partition("</textarea>")[0]
     edge.refresh_from_db()
     assert edge.expression == "geo.country = 'FRA'"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_people_who_save_at_the_same_moment_are_both_told(
+    bob: User, erin: User, edges: tuple[Edge, Edge], log_in: LogIn
+) -> None:
+    """On two connections at once: one is saved, the other sees both versions and goes on from
+    there; in the end everything that was saved is in the history, under its name."""
+    edge, address = edges[0], f"/edges/{edges[0].pk}/edit/"
+    start = Barrier(2)
+    wanted = {bob: "geo.country = 'DEU'", erin: "geo.country = 'FRA'"}
+    browsers = {person: log_in(person) for person in wanted}
+
+    def save(person: User) -> Any:
+        start.wait(timeout=10)
+        try:
+            return browsers[person].post(address, edge_fields(edge, expression=wanted[person]))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = dict(zip(wanted, pool.map(save, wanted), strict=True))
+    assert sorted(answer.status_code for answer in answers.values()) == [302, 409]
+    winner, loser = sorted(wanted, key=lambda person: answers[person].status_code)
+    told = unescape(answers[loser].content.decode())
+    assert f"was changed by {winner} while you were editing" in told
+    assert wanted[winner] in told
+    assert wanted[loser] in told
+    edge.refresh_from_db()
+    assert edge.expression == wanted[winner]
+    shown = answers[loser].context["form"]["expected_version"].value()
+    again = edge_fields(edge, expression=wanted[loser]) | {"expected_version": shown}
+    assert browsers[loser].post(address, again).status_code == 302
+    kept = [(revision.by, revision.expression) for revision in revisions_of(edge)]
+    assert kept[:2] == [(loser, wanted[loser]), (winner, wanted[winner])]
 
 
 def test_who_has_seen_both_versions_may_save(
