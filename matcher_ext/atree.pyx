@@ -385,7 +385,6 @@ cdef class ATree:
         cdef bytes encoded = name.encode()
         if self.has_definition(name):
             return
-        snapshot._thaw()
         definition = find_plan_definition(&snapshot.plan, encoded)
         if definition == NOTHING:
             raise UnknownDefinitionError(f"@{name} has no definition")
@@ -395,6 +394,7 @@ cdef class ATree:
                 self.borrowed.add(name)
                 self._change()
             return
+        snapshot._thaw()
         for other in names_below(&snapshot.plan, snapshot.plan.definitions[definition].root):
             self.copy_definition(snapshot, other)
         with self.lock:

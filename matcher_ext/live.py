@@ -157,15 +157,22 @@ class LiveIndex:
         dead: Iterable[int] = (),
         entries: Mapping[int, str] | None = None,
         routes: Routes | None = None,
+        lent: Iterable[tuple[str, str]] = (),
     ) -> State:
         """Many changes as one: readers see all of them or none. Definitions are made in their
         order, `dead` may name ids that are not there, `entries` take the place of what has their
-        id, `routes` of the whole graph. Where a text is refused, nothing is published; the same
+        id, `routes` of the whole graph. `lent` are definitions as they are, for what entries refer
+        to: without them, the first one that is needed costs reading the graph of the snapshot, a
+        second for millions of entries. Where a text is refused, nothing is published; the same
         call may be tried again."""
         entries = entries or {}
         with self._lock:
             for name, text in definitions:
                 self._define(name, text)
+            for name, text in lent:
+                if not self._dynamic.has_definition(name):
+                    self._need_definitions(text)
+                    self._dynamic.define(name, text)
             for entry_id in {*dead, *entries}:
                 if entry_id in self._dynamic:
                     self._dynamic.delete(entry_id)
@@ -240,7 +247,6 @@ class LiveIndex:
             raise ValueError(f"@{name} is answered by code and has no other meaning")
         self._need_definitions(text)
         if name in self._names:
-            self._dynamic.copy_definition(self._base, name)
             self._replaced.add(name)
         self._dynamic.define(name, text)
 

@@ -51,8 +51,8 @@ class RouteRecord(msgspec.Struct, frozen=True):
 
 class Delta(FormattedDocument, frozen=True, kw_only=True):
     """One record. `position` is the database snapshot that holds everything up to here; `routes`
-    the whole graph, if it changed; `deferred` counts bookings whose change waits for the next
-    build."""
+    the whole graph, if it changed; `lent` are definitions that entries use and the snapshot has in
+    the same form; `deferred` counts bookings whose change waits for the next build."""
 
     log_id: str
     number: int
@@ -62,6 +62,7 @@ class Delta(FormattedDocument, frozen=True, kw_only=True):
     entries: tuple[DeltaEntry, ...] = ()
     dead: tuple[int, ...] = ()
     routes: RouteRecord | None = None
+    lent: dict[str, str] = {}
     deferred: int = 0
 
 

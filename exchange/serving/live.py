@@ -117,6 +117,7 @@ class LiveSnapshot:
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
             definitions=[pair for delta in deltas for pair in delta.definitions.items()],
+            lent=[pair for delta in deltas for pair in delta.lent.items()],
             dead=dead,
             entries=texts,
             routes=next((delta.routes for delta in reversed(deltas) if delta.routes), None),

@@ -11,8 +11,7 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from msgspec.structs import replace
 
 from exchange.market.models import Booking, Campaign, Edge, Party
@@ -26,7 +25,14 @@ from exchange.snapshots.changes import (
     find_nearer_pairs,
     read_changes,
 )
-from exchange.snapshots.composing import CLOSED, Composer, SkipError, edge_name, reach_name
+from exchange.snapshots.composing import (
+    CLOSED,
+    Composer,
+    Entry,
+    SkipError,
+    edge_name,
+    reach_name,
+)
 from exchange.snapshots.market import (
     BOOKING_COLUMNS,
     BookedPair,
@@ -43,7 +49,11 @@ from matcher_ext.language import check_text
 from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000
-MANY = 5 * MAX_REINSERTED  # bookings that are not looked at one by one
+MAX_LENT = 10_000  # characters; a long list is quicker found in the snapshot
+MANY = 2 * MAX_REINSERTED  # bookings that are not looked at one by one
+# What decides whether a booking is served, and how it is if it is.
+DECIDING = ("is_active", "retired_at", "campaign__status", "campaign__retired_at")
+SERVED = (True, None, str(Campaign.Status.LIVE), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ class Draft:
     entries: list[DeltaEntry] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)
     routes: RouteRecord | None = None
+    lent: dict[str, str] = field(default_factory=dict)
     deferred: list[tuple[str, int]] = field(default_factory=list)
     quarantine: Quarantine = field(default_factory=Quarantine)
 
@@ -86,26 +97,37 @@ class Draft:
             entries=tuple(self.entries),
             dead=tuple(self.dead),
             routes=self.routes,
+            lent=self.lent,
             deferred=self.deferred_count,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Bookings that one thing touches: all of them, or none, are in a delta."""
+    """Bookings that one thing touches: all of them, or none, are in a delta. No booking ends
+    because a path changed, so those need not be looked for."""
 
     why: str
     bookings: QuerySet[Booking]
+    is_path: bool = False
 
-    def look(self) -> Touched:
-        """One query, unless there are very many."""
-        rows = list(self.bookings.order_by().values_list(*BOOKING_COLUMNS, IS_SERVED)[:MANY])
+    def look(self, limit: int) -> Touched:
+        """Without a look at campaigns, of which there are a million, if that can be."""
+        if self.is_path:
+            active = self.bookings.filter(is_active=True, retired_at=None).order_by()
+            if active[: limit + 1].count() > limit:
+                return Touched(self.why, {}, set(), active.count())
+        rows = list(self.bookings.order_by().values_list(*BOOKING_COLUMNS, *DECIDING)[:MANY])
         if len(rows) == MANY:
             dead = self.bookings.exclude(is_served()).values_list("pk", flat=True)
             count = self.bookings.filter(is_served()).order_by().count()
             return Touched(self.why, {}, set(dead), count)
-        served = {row[0]: BookedPair._make(row[:-1]) for row in rows if row[-1]}
-        dead_ids = {row[0] for row in rows if not row[-1]}
+        served, dead_ids = {}, set()
+        for row in rows:
+            if row[-len(DECIDING) :] == SERVED:
+                served[row[0]] = BookedPair._make(row[: -len(DECIDING)])
+            else:
+                dead_ids.add(row[0])
         return Touched(self.why, served, dead_ids, len(served))
 
 
@@ -173,8 +195,7 @@ class Drafter:
         """Live bookings to insert again, the smallest causes first."""
         chosen: dict[int, BookedPair] = {}
         dead: set[int] = set()
-        looked_at = [cause.look() for cause in self._causes()]
-        for touched in sorted(looked_at, key=lambda touched: touched.count):
+        for touched in sorted(self._look_at_causes(), key=lambda touched: touched.count):
             dead |= touched.dead
             known = touched.served.keys() & chosen.keys()
             count = touched.count - len(known)
@@ -185,23 +206,31 @@ class Drafter:
         self._draft.dead += sorted(dead)
         return chosen
 
-    def _causes(self) -> Iterable[Cause]:
+    def _look_at_causes(self) -> Iterable[Touched]:
         ids = self._changes.ids
         if booking_ids := ids.get(ChangeKind.BOOKING):
-            yield Cause("Bookings changed.", Booking.objects.filter(pk__in=booking_ids))
-        yield from self._causes_of_campaigns(sorted(ids.get(ChangeKind.CAMPAIGN, ())))
+            yield Cause("Bookings changed.", Booking.objects.filter(pk__in=booking_ids)).look(
+                self._limit
+            )
+        yield from self._look_at_campaigns(sorted(ids.get(ChangeKind.CAMPAIGN, ())))
         if self._graph_change:
-            yield from self._causes_of_paths(self._graph_change)
+            yield from (
+                cause.look(self._limit) for cause in self._causes_of_paths(self._graph_change)
+            )
 
-    def _causes_of_campaigns(self, campaign_ids: list[int]) -> Iterable[Cause]:
+    def _look_at_campaigns(self, campaign_ids: list[int]) -> Iterable[Touched]:
         """One by one only where they are too many together: each costs a query."""
-        together = Booking.objects.filter(campaign_id__in=campaign_ids)
-        if len(campaign_ids) > 1 and together.order_by()[: self._limit + 1].count() <= self._limit:
-            yield Cause(f"{len(campaign_ids):,} campaigns changed.", together)
-            return
+        if len(campaign_ids) > 1:
+            bookings = Booking.objects.filter(campaign_id__in=campaign_ids)
+            together = Cause(f"{len(campaign_ids):,} campaigns changed.", bookings).look(
+                self._limit
+            )
+            if together.count <= self._limit:
+                yield together
+                return
         for campaign_id in campaign_ids:
             bookings = Booking.objects.filter(campaign_id=campaign_id)
-            yield Cause(f"Campaign {campaign_id} changed.", bookings)
+            yield Cause(f"Campaign {campaign_id} changed.", bookings).look(self._limit)
 
     def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
         after = self._composer.graph
@@ -211,19 +240,19 @@ class Drafter:
         sources = list(publishers.values_list("pk", flat=True))
         if moved := find_moved_pairs(change, after, sources):
             cheapest = Booking.objects.filter(policy=Booking.Policy.CHEAPEST)
-            yield Cause("Cheapest paths moved.", cheapest.filter(of_pairs(moved)))
+            yield Cause("Cheapest paths moved.", of_pairs(cheapest, moved), is_path=True)
         if nearer := find_nearer_pairs(change, after, sources):
             free = Booking.objects.filter(policy=Booking.Policy.ANY)
-            yield Cause("Advertisers came nearer.", free.filter(of_pairs(nearer)))
+            yield Cause("Advertisers came nearer.", of_pairs(free, nearer), is_path=True)
         if renamed := change.renamed_parties:
             ends = Q(publisher_id__in=renamed) | Q(advertiser_id__in=renamed)
-            yield Cause("Parties were renamed.", Booking.objects.filter(ends))
+            yield Cause("Parties were renamed.", Booking.objects.filter(ends), is_path=True)
         touched = change.changed_edges | edges_of(change.renamed_parties)
         if touched:
             pinned = Booking.objects.filter(
                 policy=Booking.Policy.PINNED, pinned_edges__overlap=sorted(touched)
             )
-            yield Cause("Pinned paths changed.", pinned)
+            yield Cause("Pinned paths changed.", pinned, is_path=True)
 
     def _reroute(self) -> None:
         """Bookings on any path see the whole graph, which the snapshot has places in for edges
@@ -283,6 +312,7 @@ class Drafter:
                 continue
             self._define_references(self._composer.campaigns[pair.campaign_id])
             self._define_edges(entry.edge_ids)
+            self._lend_to(entry)
             if entry.reach and reach_name(*entry.reach) not in self._served.names:
                 unreachable += 1
             elif self._is_readable(entry.text):
@@ -299,6 +329,34 @@ class Drafter:
         for edge_id in edge_ids:
             if edge_name(edge_id) not in self._served.names:
                 self._define(edge_name(edge_id), self._composer.edges[edge_id])
+
+    def _lend_to(self, entry: Entry) -> None:
+        campaign = self._composer.campaigns[entry.row.campaign_id]
+        if not isinstance(campaign, ExpressionError):
+            self._lend(sorted(campaign.references))
+        self._lend(edge_name(edge_id) for edge_id in entry.edge_ids)
+
+    def _lend(self, names: Iterable[str]) -> None:
+        """What entries refer to, as servers have it already: they need not read their snapshot's
+        whole graph to find it. Each after what it refers to itself."""
+        if ChangeKind.EDGE in self._changes.many or ChangeKind.AUDIENCE in self._changes.many:
+            return
+        for name in names:
+            if name in self._draft.lent or name in self._draft.definitions:
+                continue
+            compiled = self._find_definition(name)
+            if compiled is None or isinstance(compiled, ExpressionError):
+                continue
+            self._lend(sorted(compiled.references))
+            if len(compiled.text) <= MAX_LENT and self._is_readable(compiled.text):
+                self._draft.lent[name] = compiled.text
+
+    def _find_definition(self, name: str) -> Compiled | None:
+        kind, _, rest = name.partition(".")
+        if kind == "edge":
+            return self._composer.edges[int(rest)]
+        words = self._composer.vocabulary
+        return words.audiences.get(name) or words.slots.get(name)
 
     def _is_readable(self, text: str) -> bool:
         """Servers know the catalogue of the snapshot; a newer one comes with the next build."""
@@ -322,18 +380,16 @@ def is_served() -> Q:
     return Q(Exists(live), is_active=True, retired_at=None)
 
 
-IS_SERVED = ExpressionWrapper(is_served(), output_field=BooleanField())
-
-
-def of_pairs(pairs: Collection[tuple[int, int]]) -> Q:
-    """Publisher and advertiser at once; thousands of them must not become thousands of terms."""
+def of_pairs(bookings: QuerySet[Booking], pairs: Collection[tuple[int, int]]) -> QuerySet[Booking]:
+    """Of publisher and advertiser at once; thousands of them must not become thousands of terms."""
     publisher_ids, advertiser_ids = (list(ids) for ids in zip(*pairs, strict=True))
-    found = RawSQL(
-        "SELECT id FROM market_booking JOIN unnest(%s::bigint[], %s::bigint[]) AS pairs (p, a)"
-        " ON publisher_id = p AND advertiser_id = a",
-        (publisher_ids, advertiser_ids),
+    return bookings.extra(
+        where=[
+            "(publisher_id, market_booking.advertiser_id) IN"
+            " (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))"
+        ],
+        params=[publisher_ids, advertiser_ids],
     )
-    return Q(pk__in=found)
 
 
 def edges_of(party_ids: Collection[int]) -> set[int]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exchange.routing import Link
 from exchange.snapshots.composing import MAX_SKIPPED_KEPT, Composer, Entry
@@ -166,3 +169,14 @@ def test_every_advertiser_can_be_reached_within_the_usual_hops() -> None:
     routes = Composer(given).routes()
     assert routes.links == [(17, HERALD, NORTHGATE, 9_000), (42, NORTHGATE, SODA, 8_000)]
     assert routes.publishers == [HERALD]
+
+
+@given(
+    bid=st.decimals("0.01", "99999.99", places=2),
+    fees=st.lists(st.decimals("0", "99.99", places=2), min_size=2, max_size=2),
+)
+def test_net_is_rounded_from_the_exact_product(bid: Decimal, fees: list[Decimal]) -> None:
+    links = (Link(17, HERALD, NORTHGATE, fees[0] / 100), Link(42, NORTHGATE, SODA, fees[1] / 100))
+    entries, _ = compose(market(campaign("true")._replace(bid_cpm=bid), links=links))
+    exact = Fraction(bid) * (1 - Fraction(fees[0]) / 100) * (1 - Fraction(fees[1]) / 100)
+    assert entries[0].row.net_cpm == round(exact.numerator / exact.denominator, 4)
