@@ -21,6 +21,12 @@ app.conf.beat_schedule = {
         "task": "findings.check_all",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="45"),
     },
+    # Edits of some seconds are looked at as one.
+    "check of bookings that changes touch": {
+        "task": "findings.check_changed",
+        "schedule": 20.0,
+        "options": {"expires": 20},
+    },
     "nightly build of a snapshot": {
         "task": "snapshots.build_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_BUILD_HOUR_UTC), minute="0"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from exchange.findings.models import BookingFinding
 from exchange.market.catalog import load_catalog
@@ -22,7 +22,8 @@ from targeting.analysis import analyse_path
 
 Kind = BookingFinding.Kind
 BUDGET = 20_000  # nodes that one analysis may look at: about 50 ms
-EDGES_LOOKED_AT = 200  # of a booking that may take any path
+EDGES_LOOKED_AT = 200  # of a booking that may take any path, and that lead to its advertiser
+CONFLICTS_KEPT = 200_000  # of a campaign with an edge, for its bookings at other publishers
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class Checker:
         self._reached = cache(self.graph.cheapest_paths)
         self._reached_if_active = cache(self.whole_graph.cheapest_paths)
         self._downstream = cache(self.graph.downstream)
+        self._behind = cache(self._upstream_graph.downstream)
         self._rule = cache(self._read_rule)
+        self._conflict_with = lru_cache(CONFLICTS_KEPT)(self._find_conflict_with)
 
     @cached_property
     def cycles(self) -> list[Cycle]:
@@ -111,9 +114,20 @@ class Checker:
             yield conflict
 
     def _find_conflict(self, booking: Booking, edge_ids: Iterable[int]) -> Found | None:
-        campaign = self._read(
-            booking.campaign.expression, booking.campaign.advertiser.organisation_id
+        campaign = booking.campaign
+        return self._find_conflict_in(
+            campaign.expression, campaign.advertiser.organisation_id, edge_ids
         )
+
+    def _find_conflict_with(
+        self, text: str, organisation_id: int | None, edge_id: int
+    ) -> Found | None:
+        return self._find_conflict_in(text, organisation_id, [edge_id])
+
+    def _find_conflict_in(
+        self, text: str, organisation_id: int | None, edge_ids: Iterable[int]
+    ) -> Found | None:
+        campaign = self._read(text, organisation_id)
         rules = [(str(pk), rule) for pk in edge_ids if (rule := self._rule(pk)) is not None]
         if campaign is None or not rules:
             return None
@@ -127,16 +141,22 @@ class Checker:
         return None
 
     def _check_any_path(self, booking: Booking, path: Path, hops: int) -> Iterator[Found]:
-        """A contradiction if every path passes an edge that excludes the campaign by itself."""
+        """A contradiction if every path passes an edge that excludes the campaign by itself. Edges
+        that do not lead to the advertiser are none of its paths."""
         looked_at = 0
         excluded: dict[int, Found] = {}
+        behind = self._behind(booking.advertiser_id, max_hops=hops)
+        campaign = booking.campaign
+        organisation_id = campaign.advertiser.organisation_id
 
         def allows(edge_id: int) -> bool:
             nonlocal looked_at
+            if self.graph.links[edge_id].buyer_id not in behind:
+                return True
             looked_at += 1
             if looked_at > EDGES_LOOKED_AT:
                 return True
-            found = self._find_conflict(booking, [edge_id])
+            found = self._conflict_with(campaign.expression, organisation_id, edge_id)
             if found:
                 excluded[edge_id] = found
             return found is None
@@ -150,7 +170,7 @@ class Checker:
     def _check_cycles(self, booking: Booking, hops: int) -> Iterator[Found]:
         """Those that paths of this booking may pass."""
         before = self._downstream(booking.publisher_id)
-        behind = self._upstream_graph.downstream(booking.advertiser_id, max_hops=hops)
+        behind = self._behind(booking.advertiser_id, max_hops=hops)
         for cycle in self.cycles:
             if any(
                 before.get(party, hops) + behind.get(party, hops) <= hops for party in cycle.knot

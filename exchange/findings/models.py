@@ -44,3 +44,16 @@ class BookingFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: booking {self.booking_id}"
+
+
+class CheckedUpTo(models.Model):
+    """The moment of the market up to which changes were looked at: one row, moved on by
+    compare-and-set, so that of two sweeps at once one checks."""
+
+    position = models.TextField(help_text="A database snapshot, as Postgres names it.")
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(pk=1), name="one_checked_up_to")]
+
+    def __str__(self) -> str:
+        return self.position

@@ -1,4 +1,5 @@
-"""Checks bookings and keeps what was found: one when it is saved, all of them every night."""
+"""Checks bookings and keeps what was found: one when it is saved, all of them every night; those
+that a change touches, soon after it (changed.py)."""
 
 from __future__ import annotations
 
@@ -42,12 +43,20 @@ def check_bookings(
 
 
 def check_all() -> int:
-    """Chunk by chunk, so that the list is never empty meanwhile. Says how many were found."""
-    checker, count = Checker(), 0
-    ids = judged().order_by("pk").values_list("pk", flat=True).iterator(CHUNK)
-    while chunk := list(islice(ids, CHUNK)):
-        count += len(check_bookings(booking_ids=chunk, checker=checker))
+    """Says how many were found."""
+    count = check_some(
+        booking_ids=judged().order_by("pk").values_list("pk", flat=True).iterator(CHUNK)
+    )
     BookingFinding.objects.exclude(booking__in=judged().order_by()).delete()
+    return count
+
+
+def check_some(*, booking_ids: Iterable[int]) -> int:
+    """Chunk by chunk, so that the list is never empty meanwhile."""
+    ids, checker, count = iter(booking_ids), None, 0
+    while chunk := list(islice(ids, CHUNK)):
+        checker = checker or Checker()
+        count += len(check_bookings(booking_ids=chunk, checker=checker))
     return count
 
 

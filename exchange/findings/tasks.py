@@ -2,9 +2,14 @@
 
 from celery import shared_task
 
-from exchange.findings import services
+from exchange.findings import changed, services
 
 
 @shared_task(name="findings.check_all")
 def check_all() -> int:
     return services.check_all()
+
+
+@shared_task(name="findings.check_changed")
+def check_changed() -> int:
+    return changed.check_changed()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import NamedTuple
 
@@ -112,10 +113,14 @@ class Graph:
 
     def downstream(self, party_id: int, *, max_hops: int = MAX_HOPS) -> dict[int, int]:
         """Every party that can be reached, with the fewest hops to it; the party itself: 0."""
-        nearby = {
+        return _count_hops(self._buyers, party_id, max_hops)
+
+    @cached_property
+    def _buyers(self) -> dict[int, list[int]]:
+        """By seller."""
+        return {
             seller_id: [sale.buyer_id for sale in sales] for seller_id, sales in self._sales.items()
         }
-        return _count_hops(nearby, party_id, max_hops)
 
     def openers(
         self,

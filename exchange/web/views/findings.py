@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from exchange.findings.checking import EDGES_LOOKED_AT
 from exchange.findings.models import BookingFinding
 from exchange.findings.wording import tell
 from exchange.market.models import Booking
@@ -25,5 +26,9 @@ def list_findings(request: HttpRequest) -> HttpResponse:
         "booking__campaign__advertiser", "booking__publisher"
     )
     listing = read_listing(request, filters, filters.apply(findings), NEWEST_FIRST)
-    context = {"listing": listing, "told": tell(listing.page.rows, person)}
+    context = {
+        "listing": listing,
+        "told": tell(listing.page.rows, person),
+        "edges_looked_at": EDGES_LOOKED_AT,
+    }
     return render(request, "findings/finding_list.html", context)

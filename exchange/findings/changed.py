@@ -1,0 +1,114 @@
+"""Checks again what a change may have given trouble, or freed of it, soon after it was saved.
+
+Read from the table of changes, so edits by whatever hand count; a sweep every some seconds takes
+many edits as one. Errs on the side of checking: a booking is looked at again if a path of its own
+could lead over a changed edge. What is too much for a sweep waits for the night.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import Q
+
+from exchange.findings.models import CheckedUpTo
+from exchange.findings.services import check_some, judged
+from exchange.market.models import Booking, Edge
+from exchange.market.querysets import BookingQuerySet
+from exchange.snapshots.changes import Changes, read_changes
+from exchange.snapshots.market import one_moment
+from exchange.snapshots.models import ChangeKind
+
+CHECKED_SOON = 2_000  # bookings; the newest go first
+EDGES_APART = 30  # more are looked at as one: all their sellers, all their buyers
+Ends = tuple[int, int]
+
+
+def check_changed() -> int:
+    """Says how many bookings were checked."""
+    with one_moment() as position:
+        before = CheckedUpTo.objects.first()
+        changes = read_changes(before.position) if before else Changes()
+        touched = list(
+            find_touched(changes).order_by("-pk").values_list("pk", flat=True)[:CHECKED_SOON]
+            if changes.ids
+            else ()
+        )
+    if not move_on(before, position, bool(changes)):
+        return 0
+    check_some(booking_ids=touched)
+    return len(touched)
+
+
+def move_on(before: CheckedUpTo | None, position: str, is_changed: bool) -> bool:
+    """False if another sweep did. At first there is nothing to compare with."""
+    if before is None:
+        CheckedUpTo.objects.get_or_create(pk=1, defaults={"position": position})
+        return False
+    if not is_changed:
+        return False
+    same = CheckedUpTo.objects.filter(pk=before.pk, position=before.position)
+    return same.update(position=position) == 1
+
+
+def find_touched(changes: Changes) -> BookingQuerySet:
+    """Bookings that changed, those of changed campaigns, and those that changed edges may serve."""
+    ids = changes.ids
+    edge_ids = sorted(ids.get(ChangeKind.EDGE, ()))
+    touched = Q(pk__in=sorted(ids.get(ChangeKind.BOOKING, ())))
+    touched |= Q(campaign_id__in=sorted(ids.get(ChangeKind.CAMPAIGN, ())))
+    if edge_ids:
+        touched |= Q(pinned_edges__overlap=edge_ids)
+        touched |= ~Q(policy=Booking.Policy.PINNED) & over_edges(
+            find_ends(edge_ids, changes.former)
+        )
+    return judged().filter(touched)
+
+
+def find_ends(
+    edge_ids: Iterable[int],
+    former: Mapping[tuple[ChangeKind, int], Mapping[str, Any] | None],
+) -> set[Ends]:
+    """Seller and buyer of each edge, as they are and as they were."""
+    rows = (former.get((ChangeKind.EDGE, edge_id)) for edge_id in edge_ids)
+    before = {(row["seller_id"], row["buyer_id"]) for row in rows if row is not None}
+    now = Edge.objects.filter(pk__in=edge_ids).order_by()
+    return before | set(now.values_list("seller_id", "buyer_id"))
+
+
+def over_edges(ends: set[Ends]) -> Q:
+    """Publishers before the seller, advertisers behind the buyer."""
+    kept = list(Edge.objects.kept().order_by().values_list("seller_id", "buyer_id"))
+    if len(ends) > EDGES_APART:
+        groups = [({seller for seller, _ in ends}, {buyer for _, buyer in ends})]
+    else:
+        groups = [({seller}, {buyer}) for seller, buyer in sorted(ends)]
+    forward, backward = lead(kept), lead((buyer, seller) for seller, buyer in kept)
+    return reduce(
+        or_,
+        (
+            Q(publisher_id__in=follow(backward, sellers), advertiser_id__in=follow(forward, buyers))
+            for sellers, buyers in groups
+        ),
+    )
+
+
+def lead(ends: Iterable[Ends]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for start, end in ends:
+        found[start].add(end)
+    return found
+
+
+def follow(steps: Mapping[int, set[int]], starts: set[int]) -> set[int]:
+    """The parties themselves and all that they lead to."""
+    found, waiting = set(starts), list(starts)
+    while waiting:
+        for party_id in steps.get(waiting.pop(), set()) - found:
+            found.add(party_id)
+            waiting.append(party_id)
+    return found
