@@ -61,6 +61,11 @@ class Exchange:
         return self.size.publishers + sum(self.size.layers)
 
     @property
+    def next_edge(self) -> int:
+        """The id of one that may come."""
+        return len(self.links) + 1
+
+    @property
     def parties(self) -> range:
         return range(self.first_advertiser + self.size.advertisers)
 

@@ -4,23 +4,29 @@ A third of an exchange's bookings under each policy, each third as an index of i
 them together; beside them the bookings of the first third as plain entries with their edges written
 out, the form that needs no definitions. In microseconds of the processor. "Any" written out would
 be one conjunction per path: the last line says how many there are on average. Other sizes may
-follow `python -m bench.routing`; TREELINE_BENCH_FULL=1 gives every policy all the bookings.
+follow `python -m bench.routing`; TREELINE_BENCH_FULL=1 adds the million bookings, also all of them
+under one policy. What is made is kept in the folder TREELINE_BENCH_FOLDER, if it is given, so that
+a second run only measures.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from bench.exchange_graph import HOPS, Booked, Booking, make_exchange
+from bench.exchange_graph import HOPS, Booked, Booking, Exchange, make_exchange
 from bench.rounds import Contestant, per_call, show, time_in_rounds, timed
-from matcher_ext import ATree, Snapshot
+from matcher_ext import ATree, LiveIndex, Snapshot
 
-SIZES = ("r3k", "r1m")
+SIZES = ("r3k", "r100k")
+LARGE = "r1m"
 CHANGED_BOOKINGS = 100_000
 CHANGES = 200
 COUNTED_PAIRS = 200
@@ -30,8 +36,41 @@ Write = Callable[[Booking], str]
 
 @dataclass(frozen=True, slots=True)
 class Built:
+    """`seconds` is 0 where it was kept from an earlier run."""
+
     snapshot: Snapshot
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Keeps what takes long to make, if there is a folder."""
+
+    folder: Path | None
+
+    @classmethod
+    def from_environment(cls) -> Keeper:
+        folder = os.environ.get("TREELINE_BENCH_FOLDER")
+        return cls(Path(folder) if folder else None)
+
+    def exchange(self, name: str) -> Booked:
+        if self.folder is None:
+            return make_exchange(name)
+        path = self.folder / f"{name}.pickle"
+        if not path.exists():
+            path.write_bytes(pickle.dumps(make_exchange(name)))
+        booked: Booked = pickle.loads(path.read_bytes())  # noqa: S301  (ours)
+        return booked
+
+    def build(self, name: str, make: Callable[[], Built]) -> Built:
+        if self.folder is None:
+            return make()
+        path = self.folder / f"{name.replace(' ', '-').replace(',', '')}.atree"
+        if path.exists():
+            return Built(Snapshot.open(path), 0.0)
+        built = make()
+        built.snapshot.save(path)
+        return built
 
 
 class Composer:
@@ -67,10 +106,28 @@ def open_index(booked: Booked, *, has_edges: bool = True) -> ATree:
     if has_edges:
         for edge_id, text in exchange.edges.items():
             index.define(f"edge.{edge_id}", text)
+        routes = Routes.of(exchange)
+        index.define(f"edge.{exchange.next_edge}", "false")
+        index.set_routes(
+            routes.names, routes.links, routes.labels, routes.publishers, spare=[exchange.next_edge]
+        )
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The graph as the index takes it."""
+
+    names: dict[int, str]
+    links: Sequence[tuple[int, int, int, int]]
+    labels: dict[int, str]
+    publishers: range
+
+    @classmethod
+    def of(cls, exchange: Exchange, *more: tuple[int, int, int, int]) -> Routes:
         names = {party: f"{party:06}" for party in exchange.parties}
         labels = {party: f"p{party}" for party in exchange.parties}
-        index.set_routes(names, exchange.links, labels, range(exchange.size.publishers))
-    return index
+        return cls(names, [*exchange.links, *more], labels, range(exchange.size.publishers))
 
 
 def build(booked: Booked, parts: Sequence[tuple[Write, Sequence[Booking]]]) -> Built:
@@ -90,34 +147,35 @@ def build(booked: Booked, parts: Sequence[tuple[Write, Sequence[Booking]]]) -> B
     return Built(snapshot, insert_seconds + freeze_seconds)
 
 
-def measure_policies(booked: Booked) -> dict[str, dict[str, float]]:
+def measure_policies(name: str, booked: Booked, keeper: Keeper) -> dict[str, dict[str, float]]:
     bookings = booked.bookings
-    step = 1 if os.environ.get("TREELINE_BENCH_FULL") else 3
-    thirds = [bookings[i % step :: step] for i in range(3)]
+    thirds = [bookings[i::3] for i in range(3)]
     composer = Composer(booked, thirds[1])
-    forms: list[tuple[str, Write]] = [
-        ("pinned", composer.pinned),
-        ("cheapest", composer.cheapest_path),
-        ("any", composer.any_path),
-    ]
-    built = {
-        name: build(booked, [(write, third)])
-        for (name, write), third in zip(forms, thirds, strict=True)
+    parts: dict[str, list[tuple[Write, Sequence[Booking]]]] = {
+        "pinned": [(composer.pinned, thirds[0])],
+        "cheapest": [(composer.cheapest_path, thirds[1])],
+        "any": [(composer.any_path, thirds[2])],
     }
-    together = [(write, bookings[i::3]) for i, (_, write) in enumerate(forms)]
-    built["all three"] = build(booked, together)
-    built["pinned, written out"] = build(booked, [(composer.written_out, thirds[0])])
+    parts["all three"] = [part for policy in list(parts.values()) for part in policy]
+    parts["pinned, written out"] = [(composer.written_out, thirds[0])]
+    if name == LARGE:
+        parts["all of them pinned"] = [(composer.pinned, bookings)]
+        parts["all of them any"] = [(composer.any_path, bookings)]
+    built = {
+        form: keeper.build(f"{name} {form}", partial(build, booked, of_form))
+        for form, of_form in parts.items()
+    }
     check_same(built["pinned"], built["pinned, written out"], booked)
     visits = booked.visits[1::2]
     contestants: dict[str, Contestant] = {
-        name: (one.snapshot.match_ids, visits) for name, one in built.items()
+        form: (one.snapshot.match_ids, visits) for form, one in built.items()
     }
     # The call itself and reading the visit, without anything to match.
     contestants[""] = (ATree(booked.catalog).freeze().match_ids, visits)
     times = time_in_rounds(contestants)
     return {
-        name: describe(one, times[name], visits) | {"of it the call": statistics.median(times[""])}
-        for name, one in built.items()
+        form: describe(one, times[form], visits) | {"of it the call": statistics.median(times[""])}
+        for form, one in built.items()
     }
 
 
@@ -182,18 +240,48 @@ def count_paths(booked: Booked) -> float:
     return statistics.mean(count(b.publisher, b.advertiser, HOPS) for b in sample)
 
 
+def measure_new_edge(name: str, booked: Booked, keeper: Keeper) -> dict[str, float]:
+    """One edge more in the graph of a snapshot, for bookings on any path: laid over the file. It
+    leads from a publisher to a seller of the last layer; visits of that publisher are measured
+    before and after, and those of the others."""
+    composer = Composer(booked)
+    parts = [(composer.any_path, booked.bookings[2::3])]
+    snapshot = keeper.build(f"{name} any", partial(build, booked, parts)).snapshot
+    live, exchange = LiveIndex(snapshot), booked.exchange
+    edge_id, label = exchange.next_edge, booked.visits[1]["publisher.id"]
+    link = edge_id, int(label[1:]), exchange.layer(2)[0], 9_900
+    theirs = [visit for visit in booked.visits if visit["publisher.id"] == label]
+    others = [visit for visit in booked.visits if visit["publisher.id"] != label][:100]
+    before = time_in_rounds({"": (live.match_ids, theirs)})[""]
+    routes, definition = Routes.of(exchange, link), (f"edge.{edge_id}", exchange.edges[1])
+    change, _ = timed(lambda: live.apply(definitions=[definition], routes=routes))
+    first_match, _ = timed(lambda: live.match_ids(booked.visits[1]))
+    after = time_in_rounds({"": (live.match_ids, theirs), "others": (live.match_ids, others)})
+    return {
+        "laid over ms": 1e3 * change,
+        "first match after it ms": 1e3 * first_match,
+        "match us before": statistics.median(before),
+        "match us after": statistics.median(after[""]),
+        "at other publishers": statistics.median(after["others"]),
+    }
+
+
 def main(names: Iterable[str]) -> int:
-    for name in list(names) or SIZES:
-        booked = make_exchange(name)
+    keeper = Keeper.from_environment()
+    large = (LARGE,) if os.environ.get("TREELINE_BENCH_FULL") else ()
+    for name in list(names) or (*SIZES, *large):
+        booked = keeper.exchange(name)
         exchange = booked.exchange
         print(
             f"{name}: {exchange.size.publishers:,} publishers, {sum(exchange.size.layers):,} "
             f"intermediaries, {exchange.size.advertisers:,} advertisers, "
             f"{len(exchange.links):,} edges, {len(booked.campaigns):,} campaigns\n"
         )
-        show(measure_policies(booked))
+        show(measure_policies(name, booked, keeper))
         print(f"\nPaths of a booking within {HOPS} hops: {count_paths(booked):.0f} on average.\n")
         show({"one edge changed": measure_change(booked)})
+        print()
+        show({"one edge more, any path": measure_new_edge(name, booked, keeper)})
         print()
     return 0
 
