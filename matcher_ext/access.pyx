@@ -27,7 +27,16 @@ from matcher_ext.arena cimport (
     Predicate,
 )
 from matcher_ext.clues cimport has_clues
-from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PAIR, PULLED, PairChoice, view_draft
+from matcher_ext.draft cimport (
+    BY_ALL,
+    BY_CHILD,
+    BY_PAIR,
+    BY_PARTITION,
+    PULLED,
+    PairChoice,
+    Partitioned,
+    view_draft,
+)
 from matcher_ext.leaves cimport group_of
 from matcher_ext.plan cimport (
     G_BELOW, G_BETWEEN, G_EQUAL, G_LAZY, G_MEMBER, G_UP_TO, GROUPS, PlanNode,
@@ -250,12 +259,22 @@ cdef uint32_t cheapest_child(const Draft* draft, const PlanNode* node) noexcept 
     return best
 
 
+cdef bint is_partition(const Draft* draft, uint32_t number) noexcept nogil:
+    cdef const Predicate* predicate = predicate_of(draft, number)
+    return predicate != NULL and predicate.attribute == draft.partition and (
+        predicate.test == EQUAL and not predicate.negated
+    )
+
+
 cdef void push_and(Draft* draft, uint32_t number) noexcept nogil:
     cdef uint32_t child = cheapest_child(draft, &draft.nodes[number])
     cdef bint is_free = draft.or_parents[number] == 0 and draft.and_parents[number] == 0
     draft.access[number] = child
     if draft.partition != NOTHING and is_free and choose_pair(draft, number):
         draft.pushed[number] = BY_PAIR
+    elif draft.partition != NOTHING and is_free and is_partition(draft, child):
+        draft.pushed[number] = BY_PARTITION
+        draft.partitioned.push_back(Partitioned(number, child))
     elif draft.nodes[child].kind == NORMAL_REFERENCE:
         draft.pushed[number] = BY_ALL
     else:

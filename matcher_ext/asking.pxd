@@ -12,6 +12,7 @@ cdef enum Memo:
     UNASKED
     IS_FALSE
     IS_TRUE
+    IS_REPLACED         # not asked yet, and another plan's definition says so
 
 # A visit that is being matched: what an answerer asks and answers through (filling.pxd).
 cdef struct Match:
@@ -30,22 +31,48 @@ cdef bint ask(
 ) noexcept nogil
 # Before a match is run: what a slot is to answer for this visit, instead of its program.
 cdef void preset_slot(const Plan* plan, Scratch* scratch, uint32_t slot, bint truth) noexcept nogil
+# The same, by another plan's definition: see Scratch.definitions.
+cdef void replace_slot(const Plan* plan, Scratch* scratch, uint32_t slot) noexcept nogil
+# Sets out on the walk, once for a visit. False: it comes from no publisher of the graph.
+cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 cdef void forget_asked(Scratch* scratch) noexcept nogil
-# A program with two words an instruction.
+# A program with two words an instruction, `without` so many of its last tests.
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    uint32_t without,
 ) noexcept nogil
 
 
 cdef inline bint run_program(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
 ) noexcept nogil:
-    cdef uint32_t count = header[0] & RECORD_LENGTH
-    cdef const uint32_t* program = header + 1
+    if header[0] & (RECORD_WIDE | RECORD_NEVER):
+        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header, 0)
+    return run_narrow(plan, table, scratch, header + 1, header[0] & RECORD_LENGTH)
+
+
+cdef inline bint run_without_last(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+) noexcept nogil:
+    """An AND but for its last test, which is a single one."""
+    if header[0] & RECORD_WIDE:
+        return run_wide(plan, table, scratch, header, 1)
+    return run_narrow(plan, table, scratch, header + 1, (header[0] & RECORD_LENGTH) - 1)
+
+
+cdef inline uint32_t last_atom(const uint32_t* header) noexcept nogil:
+    cdef uint32_t length = header[0] & RECORD_LENGTH
+    if header[0] & RECORD_WIDE:
+        return header[length - 1]
+    return header[length] & ((1 << ATOM_BITS) - 1)
+
+
+cdef inline bint run_narrow(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
+    uint32_t count,
+) noexcept nogil:
     cdef uint32_t at = 0, word, atom
     cdef bint truth
-    if header[0] & (RECORD_WIDE | RECORD_NEVER):
-        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header)
     while at < count:
         word = program[at]
         atom = word & ((1 << ATOM_BITS) - 1)

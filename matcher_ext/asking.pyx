@@ -2,7 +2,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
-from matcher_ext.filling cimport Answerer, Reached, get_bit
+from matcher_ext.filling cimport Answerer, Meaning, Reached, get_bit
+from matcher_ext.graph cimport evaluate_node
 from matcher_ext.plan cimport *
 from matcher_ext.route_section cimport Reach, find_source
 from matcher_ext.routes cimport find_last_hop, walk_from
@@ -16,6 +17,10 @@ cdef bint ask(
     cdef uint32_t memo = atom - plan.totals.filled
     cdef bint truth
     if scratch.memos[memo] != UNASKED:
+        if scratch.memos[memo] == IS_REPLACED:
+            scratch.memos[memo] = IS_TRUE if ask_meaning(
+                table, scratch, atom - plan.totals.leaves
+            ) else IS_FALSE
         return scratch.memos[memo] == IS_TRUE
     if atom - plan.totals.leaves - plan.routes.first_reach < plan.routes.reach_count:
         truth = ask_reach(
@@ -36,6 +41,15 @@ cdef bint ask(
     scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
     scratch.asked.push_back(memo)
     return truth
+
+
+cdef bint ask_meaning(
+    const CatalogTable* table, Scratch* scratch, uint32_t slot
+) noexcept nogil:
+    cdef const Meaning* meaning = &scratch.meanings[scratch.meaning_of[slot] - 1]
+    return evaluate_node(
+        scratch.definitions, table, &scratch.visit, scratch.graph, meaning.root
+    ) == (FALSE if meaning.negated else TRUE)
 
 
 cdef bint ask_answerer(
@@ -84,6 +98,17 @@ cdef uint32_t find_publisher(const Plan* plan, const Scratch* scratch) noexcept 
     )
 
 
+cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
+    cdef Match asker = Match(plan, table, scratch)
+    cdef uint32_t source
+    if scratch.walk.ways.empty():
+        source = find_publisher(plan, scratch)
+        if source == NOTHING:
+            return False
+        walk_from(&plan.routes.routes, &scratch.walk, source, ask_edge, &asker)
+    return True
+
+
 cdef bint ask_reach(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
 ) noexcept nogil:
@@ -91,12 +116,8 @@ cdef bint ask_reach(
     cdef const Reach* reach = &plan.routes.reaches[number]
     cdef Match asker = Match(plan, table, scratch)
     cdef Reached found
-    cdef uint32_t source
-    if scratch.walk.ways.empty():
-        source = find_publisher(plan, scratch)
-        if source == NOTHING:
-            return False
-        walk_from(&plan.routes.routes, &scratch.walk, source, ask_edge, &asker)
+    if not set_out(plan, table, scratch):
+        return False
     found.reach = number
     found.way = find_last_hop(
         &plan.routes.routes, &scratch.walk, reach.node, reach.hops, ask_edge, &asker
@@ -106,9 +127,10 @@ cdef bint ask_reach(
 
 
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    uint32_t without,
 ) noexcept nogil:
-    cdef uint32_t count = (header[0] & RECORD_LENGTH) >> 1
+    cdef uint32_t count = ((header[0] & RECORD_LENGTH) >> 1) - without
     cdef const uint32_t* program = header + 1
     cdef uint32_t at = 0, atom
     cdef bint truth
@@ -134,4 +156,10 @@ cdef void preset_slot(
 ) noexcept nogil:
     cdef uint32_t memo = plan.totals.leaves - plan.totals.filled + slot
     scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
+    scratch.asked.push_back(memo)
+
+
+cdef void replace_slot(const Plan* plan, Scratch* scratch, uint32_t slot) noexcept nogil:
+    cdef uint32_t memo = plan.totals.leaves - plan.totals.filled + slot
+    scratch.memos[memo] = IS_REPLACED
     scratch.asked.push_back(memo)

@@ -38,4 +38,4 @@ cdef class ATree:
     cdef uint32_t _add_false(self, str name)
     cdef int _change(self) except -1
     cdef Snapshot _freeze(self)
-    cdef Snapshot _build(self, vector[Entry]* entries)
+    cdef Snapshot _build(self, vector[Entry]* entries, names=*)

@@ -323,18 +323,25 @@ cdef class ATree:
         return changes <= max(<Py_ssize_t>FEW_CHANGES, len(self.base) // 20)
 
     def _patch(self):
-        """Freezes what was added since the last freeze, and nothing else."""
+        """Freezes what was added or defined since the last freeze, and nothing else."""
         cdef vector[Entry] entries
         cdef Entry entry
         for entry_id in self.added:
             entry.id = entry_id
             entry.root = self.roots[entry.id]
             entries.push_back(entry)
-        beside = self._build(&entries)
+        beside = self._build(&entries, self._patched_definitions())
         overlay = None
         if self.dead or self.redefined:
             overlay = Overlay(self.base, self.dead, beside, self.redefined)
         return self.base, overlay, beside
+
+    def _patched_definitions(self):
+        """The names whose meanings lie beside the last freeze; None: all, since new entries may ask
+        for the graph, which asks for every edge, and code may ask for anything."""
+        if self.answers or self.added and self.nodes is not None:
+            return None
+        return self.redefined
 
     def learn_truth_rates(self, visits):
         """Measures how often each predicate is true of a sample; the next freeze goes by it."""
@@ -523,15 +530,25 @@ cdef class ATree:
         self.redefined.clear()
         return self.frozen
 
-    cdef Snapshot _build(self, vector[Entry]* entries):
+    cdef Snapshot _build(self, vector[Entry]* entries, names=None):
+        """With all definitions and the graph, or with those of some names and no graph."""
         cdef bytes rows = json.dumps(self.catalog.rows).encode()
         cdef const char* catalog = rows
         cdef size_t length = len(rows)
         cdef vector[char] buffer
         cdef const RouteSpec* spec = &self.spec if self.nodes is not None else NULL
+        cdef vector[uint32_t] numbers
+        cdef const vector[uint32_t]* definitions = NULL
+        if names is not None:
+            spec = NULL
+            definitions = &numbers
+            for name in names:
+                encoded = name.encode()
+                numbers.push_back(find_definition(&self.store, encoded, len(encoded)))
         with nogil:
             build_plan(
-                &self.store, &self.catalog.table, entries, spec, catalog, length, &buffer
+                &self.store, &self.catalog.table, entries, definitions, spec, catalog, length,
+                &buffer,
             )
         snapshot = freeze_buffer(self.catalog, &buffer)
         for answers in self.answers:

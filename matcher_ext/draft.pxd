@@ -22,12 +22,17 @@ cdef enum:
     PULLED                              # what `pushed` holds
     BY_CHILD                            # an AND with an access child; a leaf; an OR
     BY_PAIR                             # an AND found by a pair of values
+    BY_PARTITION                        # an AND found by the value of the partition's attribute
     BY_ALL                              # a reference, or an AND of nothing but references
 
 cdef struct PairChoice:
     uint32_t node                       # an AND
     uint32_t partition                  # its equality on the partition's attribute
     uint32_t other                      # its rarest other child with few values
+
+cdef struct Partitioned:
+    uint32_t node                       # an AND
+    uint32_t value                      # its equality on the partition's attribute
 
 cdef struct DraftDefinition:
     Span name                           # of the store's names
@@ -64,11 +69,16 @@ cdef cppclass Draft:
     vector[uint32_t] and_parents        # pushed ANDs that it is the access child of
     vector[uint32_t] last_or            # one of the ORs
     vector[PairChoice] pairs
+    vector[Partitioned] partitioned
     uint32_t partition                  # attribute, or NOTHING
     # Decided by leaves.pyx:
     vector[uint32_t] leaf_of            # predicate -> leaf
 
 cdef void fill_draft(
-    Draft* draft, const NodeStore* store, const CatalogTable* table, vector[Entry]* entries
+    Draft* draft,
+    const NodeStore* store,
+    const CatalogTable* table,
+    vector[Entry]* entries,
+    const vector[uint32_t]* definitions,
 ) noexcept nogil
 cdef PredicateView view_draft(const Draft* draft) noexcept nogil

@@ -184,7 +184,11 @@ cdef void place_entries(Draft* draft, vector[Entry]* entries) noexcept nogil:
 
 
 cdef void fill_draft(
-    Draft* draft, const NodeStore* store, const CatalogTable* table, vector[Entry]* entries
+    Draft* draft,
+    const NodeStore* store,
+    const CatalogTable* table,
+    vector[Entry]* entries,
+    const vector[uint32_t]* definitions,
 ) noexcept nogil:
     cdef uint32_t i
     draft.store = store
@@ -192,8 +196,12 @@ cdef void fill_draft(
     draft.numbers.assign(store.nodes.size(), NOTHING)
     draft.definition_numbers.assign(store.definitions.size(), NOTHING)
     draft.predicate_table.assign(1024, NOTHING)
-    for i in range(<uint32_t>store.definitions.size()):
-        place_definition(draft, i)
+    if definitions == NULL:
+        for i in range(<uint32_t>store.definitions.size()):
+            place_definition(draft, i)
+    else:
+        for i in range(<uint32_t>definitions.size()):
+            place_definition(draft, definitions[0][i])
     place_entries(draft, entries)
     draft.expression_of.assign(draft.nodes.size(), NOTHING)
     for i in range(<uint32_t>draft.expressions.size()):

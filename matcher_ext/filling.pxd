@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport AttributeIndex, Plan
 from matcher_ext.routes cimport Walk
 from matcher_ext.visit cimport Visit
@@ -30,6 +31,10 @@ cdef struct Answerer:
     void* context
     bint was_asked              # of this visit
 
+cdef struct Meaning:
+    uint32_t root               # node of another plan
+    bint negated
+
 cdef cppclass Scratch:
     Visit visit
     vector[uint64_t] bits
@@ -51,6 +56,11 @@ cdef cppclass Scratch:
     vector[Answerer] answerers
     const uint32_t* answered_by # by slot: 1 + its answerer, or 0; NULL: no slot has one
     vector[uint32_t] wanted     # reaches to ask for, whether an entry does or not
+    const Plan* definitions     # of slots that were replaced: where their meanings are ..
+    GraphScratch* graph
+    const Meaning* meanings
+    const uint32_t* meaning_of  # .. by slot: 1 + the place of its meaning
+    bint wants_paths            # of what matched: asks for the reach behind each
 
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
@@ -94,3 +104,21 @@ cdef inline void set_bits(Scratch* scratch, uint32_t first, uint32_t end) noexce
     for word in range(word + 1, last):
         scratch.bits[word] = ~<uint64_t>0
     scratch.bits[last] |= tail
+
+
+cdef inline void clear_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
+    cdef uint64_t head, tail
+    cdef uint32_t word, last
+    if first >= end:
+        return
+    word = first >> 6
+    last = (end - 1) >> 6
+    head = ~<uint64_t>0 << (first & 63)
+    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
+    if word == last:
+        scratch.bits[word] &= ~(head & tail)
+        return
+    scratch.bits[word] &= ~head
+    for word in range(word + 1, last):
+        scratch.bits[word] = 0
+    scratch.bits[last] &= ~tail

@@ -72,8 +72,9 @@ cdef void mark_intervals(
     bint exact,
     bint truth,
 ) noexcept nogil:
-    """Of each class only those near enough to reach the rank; a few are not worth the search."""
-    cdef uint32_t first = 0, stop, width
+    """Of each class only those near enough to reach the rank; a few are not worth the search. Of a
+    class, no interval is narrower than half the widest: those that begin that near hold it."""
+    cdef uint32_t first = 0, stop, width, low, near, end
     if count <= FEW_INTERVALS:
         mark_holding(scratch, bounds, 0, count, leaf, rank, exact, truth)
         return
@@ -81,12 +82,15 @@ cdef void mark_intervals(
         width = width_class(bounds[first].low, bounds[first].high)
         stop = find_class(bounds, first, count, width + 1)
         width = (<uint32_t>1 << width) - 1 if width < 32 else NOTHING
-        mark_holding(
-            scratch, bounds,
-            find_low(bounds, first, stop, rank - width if rank > width else 0),
-            find_low(bounds, first, stop, rank + exact),
-            leaf, rank, exact, truth,
-        )
+        low = find_low(bounds, first, stop, rank - width if rank > width else 0)
+        width = width - (width >> 1)
+        near = find_low(bounds, low, stop, rank - width if rank > width else 0)
+        end = find_low(bounds, near, stop, rank + exact)
+        mark_holding(scratch, bounds, low, near, leaf, rank, exact, truth)
+        if truth:
+            set_bits(scratch, leaf + near, leaf + end)
+        else:
+            clear_bits(scratch, leaf + near, leaf + end)
         first = stop
 
 
@@ -102,27 +106,37 @@ cdef inline void mark_holding(
 ) noexcept nogil:
     """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
     cdef uint32_t below = rank + exact          # low < below
-    cdef uint32_t i
-    for i in range(first, end):
-        if bounds[i].low < below and bounds[i].high >= rank:
-            if truth:
-                set_bit(scratch, leaf + i)
-            else:
-                clear_bit(scratch, leaf + i)
+    cdef uint32_t word, stop, i
+    cdef uint64_t held
+    # Word by word and without a branch: which of them hold a value is as good as random.
+    while first < end:
+        word = (leaf + first) >> 6
+        stop = min(end, ((word + 1) << 6) - leaf)
+        held = 0
+        for i in range(first, stop):
+            held |= <uint64_t>(
+                (bounds[i].low < below) & (bounds[i].high >= rank)
+            ) << ((leaf + i) & 63)
+        if truth:
+            scratch.bits[word] |= held
+        else:
+            scratch.bits[word] &= ~held
+        first = stop
 
 
 cdef inline uint32_t find_low(
     const Bound* bounds, uint32_t first, uint32_t end, uint32_t low
 ) noexcept nogil:
     """By binary search in a class: the first whose lower bound is not below."""
-    cdef uint32_t middle
-    while first < end:
-        middle = (first + end) >> 1
-        if bounds[middle].low < low:
-            first = middle + 1
-        else:
-            end = middle
-    return first
+    cdef uint32_t count = end - first, half
+    if count == 0:
+        return first
+    # Halves without a branch: which one it is as good as random.
+    while count > 1:
+        half = count >> 1
+        first += half * (bounds[first + half - 1].low < low)
+        count -= half
+    return first + (bounds[first].low < low)
 
 
 cdef inline uint32_t find_class(

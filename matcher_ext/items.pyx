@@ -66,7 +66,7 @@ def answer_visit(
     """
     if snapshot.plan.totals.entries != below.by_entry.size():
         raise ValueError("the texts are not those of the snapshot's entries")
-    cdef ScratchHolder holder = snapshot._match(visit, overlay)
+    cdef ScratchHolder holder = snapshot._match(visit, overlay, None, True)
     cdef vector[Chosen] chosen
     cdef size_t count = count_matched(&holder.scratch)
     cdef uint32_t entry

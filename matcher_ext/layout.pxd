@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.draft cimport Draft, Entry
 from matcher_ext.leaves cimport LeafIndex
-from matcher_ext.plan cimport LeafStream, Pair, PairRecord
+from matcher_ext.plan cimport Guard, LastHop, LeafStream, Pair, PairRecord, Partition, Seller
 from matcher_ext.programs cimport Programs
 from matcher_ext.route_section cimport RouteSpec
 from matcher_ext.store cimport NodeStore
@@ -36,14 +36,21 @@ cdef cppclass Layout:
     vector[uint32_t] always
     vector[Pair] pairs
     vector[PairRecord] pair_records
+    vector[Partition] partitions
+    vector[Guard] guards
+    vector[Seller] sellers
+    vector[LastHop] last_hops
     vector[int64_t] ids
     vector[char] routes
+    vector[uint32_t] reach_of           # definition -> reach, or NOTHING; or empty
 
-# Freezes the live part of a store, with a graph or NULL. Sorts the entries.
+# Freezes the live part of a store, with a graph or NULL. Sorts the entries. Of the definitions, these
+# and what they and the entries refer to, or all if NULL; with a graph, it must be all.
 cdef void build_plan(
     const NodeStore* store,
     const CatalogTable* table,
     vector[Entry]* entries,
+    const vector[uint32_t]* definitions,
     const RouteSpec* spec,
     const char* catalog,
     size_t catalog_length,

@@ -1,4 +1,5 @@
 """From the live part of a store to a buffer, one step after another."""
+from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.access cimport choose_access
@@ -7,6 +8,7 @@ from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.draft cimport Entry, fill_draft
 from matcher_ext.leaves cimport index_leaves
 from matcher_ext.pairs cimport put_pairs
+from matcher_ext.partitions cimport put_partitions
 from matcher_ext.records cimport (
     put_always,
     put_inner_streams,
@@ -24,13 +26,14 @@ cdef void build_plan(
     const NodeStore* store,
     const CatalogTable* table,
     vector[Entry]* entries,
+    const vector[uint32_t]* definitions,
     const RouteSpec* spec,
     const char* catalog,
     size_t catalog_length,
     vector[char]* buffer,
 ) noexcept nogil:
     cdef Layout layout
-    fill_draft(&layout.draft, store, table, entries)
+    fill_draft(&layout.draft, store, table, entries, definitions)
     choose_access(&layout.draft)
     index_leaves(&layout.draft, &layout.leaves)
     layout.leaves.totals.partition = layout.draft.partition
@@ -41,6 +44,7 @@ cdef void build_plan(
     put_leaf_streams(&layout)
     put_inner_streams(&layout)
     put_always(&layout)
+    put_partitions(&layout)
     put_pairs(&layout)
     put_other_entries(&layout)
     put_sections(&layout, catalog, catalog_length, buffer)

@@ -1,11 +1,12 @@
-"""One visit against a plan (plan.pxd), in six steps:
+"""One visit against a plan (plan.pxd), in seven steps:
 
   1. fill: for each attribute that the visit carries, the bits of the leaves that are true of it;
   2. records that every visit finds;
   3. records that pairs of the visit's values find;
-  4. runs of true pushed leaves: set the ORs above them, run the ANDs they are the access child of;
-  5. the same for each level's true inner nodes, in order;
-  6. clear what was filled, but for the bits of terminals: they are the answer (results.pxd).
+  4. the partition of the visit: guards first, then records whose seller the walk reaches;
+  5. runs of true pushed leaves: set the ORs above them, run the ANDs they are the access child of;
+  6. the same for each level's true inner nodes, in order;
+  7. clear what was filled, but for the bits of terminals: they are the answer (results.pxd).
 
 The walk over the exchange graph stays in the scratch until the next visit, for its paths.
 

@@ -3,7 +3,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from matcher_ext.arena cimport NOTHING
-from matcher_ext.asking cimport UNASKED, ask, forget_asked, run_program
+from matcher_ext.asking cimport (
+    UNASKED,
+    ask,
+    forget_asked,
+    last_atom,
+    run_program,
+    run_without_last,
+    set_out,
+)
 from matcher_ext.filling cimport Run, fetch_attributes, fill_attribute, fill_missing, set_bit
 from matcher_ext.plan cimport *
 from matcher_ext.results cimport emit_shared, forget_direct, keep_direct
@@ -26,9 +34,20 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     scratch.direct = 0
     open_walk(&plan.routes.routes, &scratch.walk)
     scratch.answered_by = NULL
+    scratch.wants_paths = False
 
 
 # Records.
+
+cdef inline void add_entries(Scratch* scratch, const uint32_t* record) noexcept nogil:
+    cdef const uint32_t* after = record + 2 + (record[1] & RECORD_LENGTH)
+    cdef uint32_t i
+    if record[1] & RECORD_ONE:
+        scratch.matched.push_back(after[0])
+    elif record[1] & RECORD_MANY:
+        for i in range(after[1]):
+            scratch.matched.push_back(after[0] + i)
+
 
 cdef inline const uint32_t* run_record(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
@@ -36,15 +55,10 @@ cdef inline const uint32_t* run_record(
     """Runs one record and returns the next."""
     cdef uint32_t header = record[1]
     cdef const uint32_t* after = record + 2 + (header & RECORD_LENGTH)
-    cdef uint32_t i
     if run_program(plan, table, scratch, record + 1):
         if record[0] != NOTHING:
             set_bit(scratch, record[0])
-        if header & RECORD_ONE:
-            scratch.matched.push_back(after[0])
-        elif header & RECORD_MANY:
-            for i in range(after[1]):
-                scratch.matched.push_back(after[0] + i)
+        add_entries(scratch, record)
     return after + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
 
 
@@ -87,7 +101,84 @@ cdef void run_pair(
         run_record(plan, table, scratch, plan.records + found[i].record)
 
 
-# 4. Runs of leaves.
+# 4. The partition.
+
+cdef inline void run_records(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t first, uint32_t end
+) noexcept nogil:
+    cdef const uint32_t* record = plan.records + first
+    while record < plan.records + end:
+        record = run_record(plan, table, scratch, record)
+
+
+cdef void run_partition(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef const Partition* partition
+    cdef const Guard* guard
+    cdef const Guard* end
+    if scratch.partition == NOTHING or section_count(plan, PARTITIONS) == 0:
+        return
+    partition = plan.partitions + (
+        scratch.partition - plan.attributes[plan.totals.partition].point
+    )
+    run_records(plan, table, scratch, partition.records, first_guarded(plan, partition))
+    guard = plan.guards + partition.guards
+    end = plan.guards + partition[1].guards
+    while guard < end:
+        if ask(plan, table, scratch, guard.atom):
+            run_records(plan, table, scratch, guard.records, guard.end)
+            guard += 1
+        else:
+            guard = plan.guards + guard.skip
+    if partition.routed < partition[1].records:
+        run_routed(plan, table, scratch, partition)
+
+
+cdef void run_routed(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const Partition* partition
+) noexcept nogil:
+    """Records by the sellers that the walk reaches."""
+    cdef const Seller* seller
+    cdef uint32_t i
+    if not set_out(plan, table, scratch):
+        return
+    if plan.routes.is_rerouted != NULL and plan.routes.is_rerouted[scratch.walk.ways[0].node]:
+        run_records(plan, table, scratch, partition.routed, partition[1].records)
+        return
+    for i in range(partition.sellers, partition[1].sellers):
+        seller = &plan.sellers[i]
+        if scratch.walk.fewest[seller.node] <= seller.hops:
+            run_last_hops(plan, table, scratch, seller.first, seller[1].first)
+
+
+cdef void run_last_hops(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t first, uint32_t end
+) noexcept nogil:
+    """The edge is asked last: few campaigns are true, and an edge is seldom known yet."""
+    cdef const LastHop* hop
+    cdef const uint32_t* record
+    cdef uint32_t i
+    for i in range(first, end):
+        hop = &plan.last_hops[i]
+        if i + 4 < end:
+            fetch_line(plan.records + hop[4].record)
+        if hop.turn != NOTHING and scratch.turns[hop.turn >> 6] >> (hop.turn & 63) & 1:
+            continue
+        record = plan.records + hop.record
+        if not run_without_last(plan, table, scratch, record + 1) or not ask(
+            plan, table, scratch, hop.atom
+        ):
+            continue
+        if hop.turn != NOTHING:
+            scratch.turns[hop.turn >> 6] |= <uint64_t>1 << (hop.turn & 63)
+            scratch.turned.push_back(hop.turn)
+        add_entries(scratch, record)
+        if scratch.wants_paths:
+            ask(plan, table, scratch, last_atom(record + 1))
+
+
+# 5. Runs of leaves.
 
 cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
     """Appends the runs of ones between two bits."""
@@ -149,7 +240,7 @@ cdef void run_leaf_streams(
             record = run_record(plan, table, scratch, record)
 
 
-# 5. Levels.
+# 6. Levels.
 
 cdef void run_inner_stream(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* stream
@@ -201,7 +292,7 @@ cdef void run_levels(
             run_inner_stream(plan, table, scratch, plan.records + offsets[scratch.nodes[i]])
 
 
-# 6. Clear.
+# 7. Clear.
 
 cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
     """Whole words: what else is in them is to be cleared as well."""
@@ -286,6 +377,7 @@ cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratc
     for i in range(section_count(plan, ALWAYS)):
         run_record(plan, table, scratch, plan.records + plan.always[i])
     run_pairs(plan, table, scratch)
+    run_partition(plan, table, scratch)
     find_all_runs(plan, scratch)
     run_leaf_streams(plan, table, scratch)
     run_levels(plan, table, scratch)

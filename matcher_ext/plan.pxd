@@ -22,7 +22,8 @@ else is pulled: tested by a program when the access child is true.
     neighbouring leaves are neighbours, so a run of true leaves is one run of each. An inner
     node's stream lies in one piece: one or two cache lines for all that it needs.
   - A *record* is an AND: its target bit (or none), a program over all its other children, and its
-    entries. Some records are found by a pair of values (PAIRS), and some by every visit (ALWAYS).
+    entries. Some records are found by a pair of values (PAIRS), by the value of one attribute that
+    most expressions demand (PARTITIONS), or by every visit (ALWAYS).
   - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
     go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
   - A *terminal* is an OR that is a root and nothing else. Those with one entry come first, in the
@@ -31,6 +32,17 @@ else is pulled: tested by a program when the access child is true.
   - A *slot* is a program whose truth is remembered for the visit: a definition, its negation, or a
     large pulled subexpression that several records share. Every definition has one, before its
     negation's.
+
+Partitions. Bookings of one publisher need the same edges. The records of a partition stand below
+*guards*, slots that all of them need, which are a trie in preorder; a guard that is not true skips
+all that stands below it:
+
+    guards    e1 | e2 | e3 | e4 ..         skip of e1: e4; of e2: e3
+    records   those without a guard | own of e1 | own of e2 | own of e3 | .. | routed
+
+  A *routed* record ends with a reach (route_section.pxd), true if a seller of the party is reached
+  and the visit satisfies the edge from there, the last hop. So these records are listed by seller,
+  and those of sellers that the walk does not reach are not looked at.
 
 What is not in the file, because it follows from what is, is made by thaw.pyx when somebody asks
 for reasons or counts:
@@ -69,13 +81,18 @@ cdef enum Section:
     OR_TARGETS          # bits
     LEVELS              # first bit of each level, 64-aligned, and the end
     INNER_OFFSETS       # into RECORDS, by inner bit
-    RECORDS             # of slots, of leaves, streams of inner nodes, of ALWAYS, of pairs: no gap
+    RECORDS             # of slots, of leaves, streams of inner nodes, of ALWAYS, of partitions, of
+                        #   pairs: no gap
     TERMINALS           # first entry of each terminal behind the direct ones, and the end
     SLOTS               # offsets into RECORDS
     DEFINITION_SLOTS    # of each definition and of its negation, or NOTHING
     ALWAYS              # offsets into RECORDS
     PAIRS
     PAIR_RECORDS
+    PARTITIONS          # by value of the partition's attribute, and one more; or empty
+    GUARDS
+    SELLERS             # and one more
+    LAST_HOPS
     CLUE_INDEXES        # ClueIndex, by attribute number
     CLUE_ROWS           # open addressing, one table per attribute
     CANDIDATES          # leaves by clue
@@ -84,7 +101,7 @@ cdef enum Section:
     SECTIONS            # how many there are
 
 cdef enum:
-    MAX_SECTIONS = 32
+    MAX_SECTIONS = 40
 
 cdef struct Header:
     char magic[8]
@@ -92,8 +109,8 @@ cdef struct Header:
     uint32_t sections
     uint64_t size               # of the whole buffer
     uint64_t checksum           # of the whole buffer with 0 in its place
-    uint64_t offsets[32]
-    uint64_t counts[32]         # elements, not bytes
+    uint64_t offsets[40]
+    uint64_t counts[40]         # elements, not bytes
 
 cdef struct PlanNode:
     uint32_t first              # and, or: edges[first : first + count]; leaf; definition
@@ -194,6 +211,28 @@ cdef struct PairRecord:
     uint32_t record             # RECORDS; the word before it is the leaf of the other value
     uint32_t turn               # NOTHING, or a bit number: a visit may find it more than once
 
+cdef struct Partition:
+    uint32_t records            # RECORDS, the first: those that have no guard
+    uint32_t routed             # RECORDS, the first routed one; up to the next partition's records
+    uint32_t guards             # GUARDS, the first; up to the next partition's
+    uint32_t sellers            # SELLERS, the first; up to the next partition's
+
+cdef struct Guard:
+    uint32_t atom               # a slot
+    uint32_t skip               # GUARDS: the next one that does not stand below
+    uint32_t records            # RECORDS: its own ..
+    uint32_t end                # .. up to here
+
+cdef struct Seller:
+    uint32_t node               # of ROUTES
+    uint32_t hops               # that it may be away from the publisher
+    uint32_t first              # LAST_HOPS; up to the next seller's
+
+cdef struct LastHop:
+    uint32_t atom               # the edge's slot
+    uint32_t record             # RECORDS: a routed one
+    uint32_t turn               # see PairRecord
+
 cdef struct Totals:
     int64_t first_id            # the lowest, if IDS are narrow
     uint32_t entries
@@ -211,6 +250,7 @@ cdef struct Totals:
     uint32_t bits
     uint32_t partition          # attribute of PAIRS, or NOTHING
     uint32_t turns
+    uint32_t partition_records  # RECORDS of the first partition
     uint32_t pair_records       # RECORDS of the first pair, and the leaf before it
     uint32_t expressions        # for stats, like ..
     uint32_t nodes
@@ -259,6 +299,10 @@ cdef struct Plan:
     const uint32_t* always
     const Pair* pairs
     const PairRecord* pair_records
+    const Partition* partitions
+    const Guard* guards
+    const Seller* sellers
+    const LastHop* last_hops
     const ClueIndex* clue_indexes
     const ClueRow* clue_rows
     const uint32_t* candidates
@@ -316,6 +360,12 @@ cdef inline StreamParts split_stream(const Plan* plan, uint64_t at) noexcept nog
         at += 2
     parts.records = at
     return parts
+
+cdef inline uint32_t first_guarded(const Plan* plan, const Partition* partition) noexcept nogil:
+    """RECORDS: where those of a partition end that have no guard."""
+    if partition.guards == partition[1].guards:
+        return partition.routed
+    return plan.guards[partition.guards].records
 
 cdef inline bint has_wide_ids(const Plan* plan) noexcept nogil:
     return plan.header.counts[<int>WIDE_IDS] != 0

@@ -10,7 +10,7 @@ from matcher_ext.route_section cimport read_routes
 cdef extern from * nogil:
     """
     static const char PLAN_MAGIC[8] = {'T', 'R', 'E', 'E', 'L', 'I', 'N', 'E'};
-    static const uint32_t PLAN_VERSION = 5;
+    static const uint32_t PLAN_VERSION = 6;
     """
     const char PLAN_MAGIC[8]
     const uint32_t PLAN_VERSION
@@ -50,6 +50,14 @@ cdef uint64_t element_size(int section) noexcept nogil:
         return sizeof(Pair)
     if section == PAIR_RECORDS:
         return sizeof(PairRecord)
+    if section == PARTITIONS:
+        return sizeof(Partition)
+    if section == GUARDS:
+        return sizeof(Guard)
+    if section == SELLERS:
+        return sizeof(Seller)
+    if section == LAST_HOPS:
+        return sizeof(LastHop)
     if section == CLUE_INDEXES:
         return sizeof(ClueIndex)
     if section == CLUE_ROWS:
@@ -142,6 +150,10 @@ cdef void find_sections(const char* buffer, Plan* plan) noexcept nogil:
     plan.always = <const uint32_t*>(buffer + at[<int>ALWAYS])
     plan.pairs = <const Pair*>(buffer + at[<int>PAIRS])
     plan.pair_records = <const PairRecord*>(buffer + at[<int>PAIR_RECORDS])
+    plan.partitions = <const Partition*>(buffer + at[<int>PARTITIONS])
+    plan.guards = <const Guard*>(buffer + at[<int>GUARDS])
+    plan.sellers = <const Seller*>(buffer + at[<int>SELLERS])
+    plan.last_hops = <const LastHop*>(buffer + at[<int>LAST_HOPS])
     plan.clue_indexes = <const ClueIndex*>(buffer + at[<int>CLUE_INDEXES])
     plan.clue_rows = <const ClueRow*>(buffer + at[<int>CLUE_ROWS])
     plan.candidates = <const uint32_t*>(buffer + at[<int>CANDIDATES])

@@ -41,3 +41,5 @@ cdef void number_definition(
 ) noexcept nogil
 # Gives numbers to the slots that a node's program asks, innermost first.
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil
+# What a program calls a node that has no program of its own within it: a leaf or a slot.
+cdef uint32_t atom_of(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil

@@ -193,6 +193,136 @@ cdef const char* check_terminals(const Plan* plan) noexcept nogil:
     return NULL
 
 
+cdef const char* check_guards(Cursor* cursor, const Partition* partition) noexcept nogil:
+    """They nest, and their records follow one another."""
+    cdef const Plan* plan = cursor.plan
+    cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
+    cdef vector[uint32_t] ends
+    cdef const Guard* guard
+    cdef uint32_t i
+    ends.push_back(partition[1].guards)
+    for i in range(partition.guards, partition[1].guards):
+        guard = &plan.guards[i]
+        while ends.size() > 1 and ends.back() <= i:
+            ends.pop_back()
+        if not i < guard.skip <= ends.back() or guard.atom - plan.totals.leaves >= slots:
+            return b"a guard is malformed"
+        ends.push_back(guard.skip)
+        if cursor.at != guard.records or not take_records(cursor, guard.end):
+            return b"a guard's records are malformed"
+    return NULL
+
+
+cdef bint take_records(Cursor* cursor, uint32_t end) noexcept nogil:
+    while cursor.at < end:
+        if not take_record(cursor):
+            return False
+    return cursor.at == end
+
+
+cdef bint take_routed(Cursor* cursor, uint32_t end, vector[uint8_t]* is_routed) noexcept nogil:
+    """Each ends with a reach: it is run without its last test."""
+    cdef const Plan* plan = cursor.plan
+    cdef const uint32_t* record
+    cdef uint32_t first = plan.totals.partition_records
+    cdef uint32_t length, atom
+    while cursor.at < end:
+        record = plan.records + cursor.at
+        is_routed[0][cursor.at - first] = 1
+        if not take_record(cursor):
+            return False
+        length = record[1] & RECORD_LENGTH
+        if length == 0:
+            return False
+        atom = record[length] if record[1] & RECORD_WIDE else (
+            record[1 + length] & ((1 << ATOM_BITS) - 1)
+        )
+        if atom - plan.totals.leaves - plan.routes.first_reach >= plan.routes.reach_count:
+            return False
+    return cursor.at == end
+
+
+cdef const char* check_last_hops(const Plan* plan, const vector[uint8_t]* is_routed) noexcept nogil:
+    cdef uint64_t sellers = section_count(plan, SELLERS)
+    cdef uint64_t hops = section_count(plan, LAST_HOPS)
+    cdef const LastHop* hop
+    cdef uint64_t i
+    if sellers == 0 or plan.sellers[0].first != 0 or plan.sellers[sellers - 1].first != hops:
+        return b"its sellers are miscounted"
+    for i in range(sellers - 1):
+        if plan.sellers[i].first > plan.sellers[i + 1].first or (
+            plan.sellers[i].node >= plan.routes.routes.node_count
+        ):
+            return b"a seller is malformed"
+    for i in range(hops):
+        hop = &plan.last_hops[i]
+        # Before the reaches, as in check_hops.
+        if hop.atom - plan.totals.leaves >= plan.routes.first_reach:
+            return b"a last hop names a slot that it may not ask"
+        if hop.record - plan.totals.partition_records >= is_routed.size() or (
+            not is_routed[0][hop.record - plan.totals.partition_records]
+        ):
+            return b"a last hop's record is malformed"
+        if hop.turn != NOTHING and hop.turn >= plan.totals.turns:
+            return b"a last hop's record is malformed"
+    return NULL
+
+
+cdef const char* check_bounds(const Plan* plan) noexcept nogil:
+    """Partitions in their order, one for each value and one more."""
+    cdef uint64_t count = section_count(plan, PARTITIONS)
+    cdef const Partition* partition = plan.partitions
+    cdef uint64_t i
+    if plan.totals.partition >= section_count(plan, ATTRIBUTES) or (
+        count != <uint64_t>plan.attributes[plan.totals.partition].key_count + 1
+    ):
+        return b"its partitions are miscounted"
+    if partition.guards or partition.sellers or (
+        partition[count - 1].guards != section_count(plan, GUARDS)
+        or partition[count - 1].sellers + <uint64_t>1 != section_count(plan, SELLERS)
+    ):
+        return b"its partitions are miscounted"
+    for i in range(count - 1):
+        if partition[i].guards > partition[i + 1].guards or (
+            partition[i].sellers > partition[i + 1].sellers
+        ):
+            return b"its partitions are out of order"
+    return NULL
+
+
+cdef const char* check_partitions(Cursor* cursor) noexcept nogil:
+    cdef const Plan* plan = cursor.plan
+    cdef uint64_t count = section_count(plan, PARTITIONS)
+    cdef vector[uint8_t] is_routed
+    cdef const Partition* partition
+    cdef const char* wrong
+    cdef uint64_t i
+    if cursor.at != plan.totals.partition_records:
+        return b"its partitions are miscounted"
+    if count == 0:
+        return NULL
+    wrong = check_bounds(plan)
+    is_routed.assign(cursor.size - cursor.at + 1, 0)
+    cursor.target_count = 0
+    for i in range(count - 1):
+        if wrong != NULL:
+            return wrong
+        partition = &plan.partitions[i]
+        if partition.records != cursor.at or not take_records(
+            cursor, first_guarded(plan, partition)
+        ):
+            return b"a partition's record is malformed"
+        wrong = check_guards(cursor, partition)
+        if wrong == NULL and (
+            cursor.at != partition.routed
+            or not take_routed(cursor, partition[1].records, &is_routed)
+        ):
+            return b"a routed record is malformed"
+    if wrong == NULL and plan.partitions[count - 1].records != cursor.at:
+        return b"its partitions are miscounted"
+    return check_last_hops(plan, &is_routed) if wrong == NULL else wrong
+
+
 cdef const char* check_pair_records(Cursor* cursor) noexcept nogil:
     """A leaf before each record; PAIR_RECORDS name the places of records and no others."""
     cdef const Plan* plan = cursor.plan
@@ -253,6 +383,8 @@ cdef const char* check_records(const Plan* plan) noexcept nogil:
         wrong = check_always(&cursor)
     if wrong == NULL:
         wrong = check_terminals(plan)
+    if wrong == NULL:
+        wrong = check_partitions(&cursor)
     if wrong == NULL:
         wrong = check_pair_table(plan)
     if wrong == NULL:

@@ -54,10 +54,24 @@ cdef void number_routes(Layout* layout, const RouteSpec* spec) noexcept nogil:
         number_definition(&layout.draft, &layout.programs, definition)
         atoms.push_back(layout.leaves.totals.leaves + slots[0][2 * definition])
     first_reach = <uint32_t>layout.programs.slot_nodes.size()
+    layout.reach_of.assign(layout.draft.definitions.size(), NOTHING)
     for i in range(spec.reach_definitions.size()):
         definition = layout.draft.definition_numbers[spec.reach_definitions[i]]
         number_definition(&layout.draft, &layout.programs, definition)
+        layout.reach_of[definition] = <uint32_t>i
+    test_reaches_last(layout)
     write_routes(spec, &atoms, first_reach, &layout.routes)
+
+
+cdef void test_reaches_last(Layout* layout) noexcept nogil:
+    """A routed record can then be run without its reach."""
+    cdef Draft* draft = &layout.draft
+    cdef uint32_t i
+    for i in range(<uint32_t>draft.nodes.size()):
+        if draft.nodes[i].kind == NORMAL_REFERENCE and (
+            layout.reach_of[draft.nodes[i].first] != NOTHING
+        ):
+            draft.test_costs[i] = 1e30
 
 
 cdef void put_slots(Layout* layout, const RouteSpec* spec) noexcept nogil:
@@ -119,13 +133,19 @@ cdef void put_record(
     Layout* layout, uint32_t number, uint32_t without, uint32_t other
 ) noexcept nogil:
     cdef vector[uint32_t] pulled
+    pull_children(&layout.draft, number, without, other, &pulled)
+    put_tested(layout, number, &pulled)
+
+
+cdef void put_tested(
+    Layout* layout, uint32_t number, vector[uint32_t]* pulled
+) noexcept nogil:
     cdef uint32_t count = count_entries(layout, number)
     cdef uint32_t flags = 0
     if count:
         flags = RECORD_ONE if count == 1 else RECORD_MANY
     layout.records.push_back(target_of(layout, number))
-    pull_children(&layout.draft, number, without, other, &pulled)
-    write_program(&layout.draft, &layout.programs, &pulled, flags, &layout.records)
+    write_program(&layout.draft, &layout.programs, pulled, flags, &layout.records)
     if count:
         layout.records.push_back(take_entries(layout, number))
     if count > 1:

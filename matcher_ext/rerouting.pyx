@@ -1,11 +1,18 @@
-"""A snapshot with another exchange graph: the arrays are made anew in memory, all else is shared."""
-from libc.stdint cimport uint32_t
+"""A snapshot with another exchange graph: the arrays are made anew in memory, all else is shared.
+
+Parties keep their numbers and new ones come behind them, so that what the file lists by seller
+(LAST_HOPS) stays right wherever no edge came, went or got other ends: a fee or a name moves nobody
+into reach or out of it. For publishers that such an edge is downstream of, routed records are asked
+one by one.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
-from matcher_ext.graph cimport find_plan_definition
 from matcher_ext.plan cimport SLOTS, section_count
 from matcher_ext.route_section cimport (
+    RoutePlan,
     RouteSpec,
     add_reach,
     check_routes,
@@ -13,15 +20,18 @@ from matcher_ext.route_section cimport (
     set_labels,
     write_routes,
 )
-from matcher_ext.routes cimport make_tables
+from matcher_ext.routes cimport Routes, make_tables
 from matcher_ext.snapshot cimport Snapshot, make_snapshot
 
 from matcher_ext.refusals import UnknownDefinitionError
+
+ctypedef unordered_map[int64_t, uint64_t] Ends      # by edge id: seller and buyer
 
 
 cdef class RouteMemory:
     """Keeps the arrays, and the snapshot that everything else is in."""
     cdef vector[char] section
+    cdef vector[uint8_t] is_rerouted    # by node
     cdef Snapshot below
 
 
@@ -30,14 +40,19 @@ def replace_routes(Snapshot below, names, links, labels, sources):
     index was given, or has a spare definition for; whom it may be asked to reach stays the same."""
     cdef RouteMemory memory = RouteMemory()
     cdef RouteSpec spec
+    cdef uint32_t rank
     if below.plan.routes.routes.nodes == NULL:
         return below        # it has no graph, so nobody asks for one
-    parties = sorted(names, key=lambda party: (names[party], party))
+    parties = list_parties(below, names)
     nodes = {party: node for node, party in enumerate(parties)}
     links = sorted(links)
     make_tables(&spec.tables, parties, links)
+    ranked = sorted(parties, key=lambda party: (names.get(party, ""), party))
+    for rank in range(<uint32_t>len(ranked)):
+        spec.tables.nodes[<uint32_t>nodes[ranked[rank]]].rank = rank
     set_labels(
-        &spec, below.plan.routes.attribute, [labels[party].encode() for party in parties],
+        &spec, below.plan.routes.attribute,
+        [labels.get(party, "").encode() for party in parties],
         [nodes[party] for party in sources],
     )
     copy_reaches(below, &spec, nodes)
@@ -45,6 +60,16 @@ def replace_routes(Snapshot below, names, links, labels, sources):
     memory.below = below
     write_routes(&spec, &atoms, below.plan.routes.first_reach, &memory.section)
     return make_rerouted(below, memory)
+
+
+cdef list list_parties(Snapshot below, names):
+    """Those of the snapshot by their numbers, then new ones."""
+    cdef uint32_t i
+    parties = [
+        below.plan.routes.routes.nodes[i].party
+        for i in range(below.plan.routes.routes.node_count)
+    ]
+    return parties + sorted(names.keys() - set(parties))
 
 
 cdef int copy_reaches(Snapshot below, RouteSpec* spec, dict nodes) except -1:
@@ -56,18 +81,66 @@ cdef int copy_reaches(Snapshot below, RouteSpec* spec, dict nodes) except -1:
 
 
 cdef list find_atoms(Snapshot below, list links):
-    cdef uint32_t definition, slot
+    cdef uint32_t slot
+    definitions = {name: place for place, name in enumerate(below.definition_names())}
     atoms = []
     for link in links:
-        definition = find_plan_definition(&below.plan, f"edge.{link[0]}".encode())
+        place = definitions.get(f"edge.{link[0]}")
         slot = NOTHING
-        if definition != NOTHING:
-            slot = below.plan.definition_slots[2 * <size_t>definition]
+        if place is not None:
+            slot = below.plan.definition_slots[2 * <size_t>place]
         # Behind the reaches lie slots that the walk may not ask for.
         if slot >= below.plan.routes.first_reach:
             raise UnknownDefinitionError(f"@edge.{link[0]} has no place in this graph")
         atoms.append(below.plan.totals.leaves + slot)
     return atoms
+
+
+# Whom an edge that came or went may concern.
+
+cdef void find_ends(const Routes* routes, Ends* ends) noexcept nogil:
+    cdef uint32_t node, i
+    for node in range(routes.node_count):
+        for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
+            ends[0][routes.edge_ids[routes.purchases[i].edge]] = (
+                <uint64_t>routes.purchases[i].node << 32 | node
+            )
+
+
+cdef void find_sellers(Ends* ends, Ends* others, vector[uint32_t]* found) noexcept nogil:
+    """Of edges that the others do not have, or have between other parties."""
+    for item in ends[0]:
+        if others.count(item.first) == 0 or others[0][item.first] != item.second:
+            found.push_back(<uint32_t>(item.second >> 32))
+
+
+cdef void mark_upstream(
+    const Routes* routes, vector[uint32_t]* waiting, vector[uint8_t]* marks
+) noexcept nogil:
+    """Those who wait, and all that lead to them."""
+    cdef uint32_t node, i
+    marks.assign(routes.node_count, 0)
+    while not waiting.empty():
+        node = waiting.back()
+        waiting.pop_back()
+        if marks[0][node]:
+            continue
+        marks[0][node] = 1
+        for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
+            waiting.push_back(routes.purchases[i].node)
+
+
+cdef void mark_rerouted(
+    const Routes* before, const Routes* after, vector[uint8_t]* marks
+) noexcept nogil:
+    """Whoever led to an edge that went leads to its seller still, or to one of another such."""
+    cdef Ends old, new
+    cdef vector[uint32_t] sellers
+    find_ends(before, &old)
+    find_ends(after, &new)
+    find_sellers(&old, &new, &sellers)
+    find_sellers(&new, &old, &sellers)
+    mark_upstream(after, &sellers, marks)
 
 
 cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory):
@@ -90,4 +163,9 @@ cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory):
         )
     if wrong != NULL:
         raise ValueError(f"the graph cannot be used: {wrong.decode()}")
+    with nogil:
+        mark_rerouted(
+            &below.plan.routes.routes, &made.plan.routes.routes, &memory.is_rerouted
+        )
+    made.plan.routes.is_rerouted = memory.is_rerouted.data()
     return made

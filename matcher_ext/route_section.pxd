@@ -9,7 +9,7 @@
     of all edges, so that an edge can never ask for a reach: the walk does not lead back to itself.
   - An edge's expression is the definition `edge.<id>`, read through its slot.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
@@ -38,6 +38,7 @@ cdef struct RoutePlan:
     const Reach* reaches
     const uint32_t* sources
     const char* bytes
+    const uint8_t* is_rerouted  # by node of a publisher: its LAST_HOPS do not hold; or NULL
     uint32_t reach_count        # 0: there is no graph
     uint32_t source_count
     uint32_t attribute

@@ -180,6 +180,8 @@ cdef const char* check_nodes(const RoutePlan* plan) noexcept nogil:
     for i in range(header.nodes):
         if nodes[i].sales > nodes[i + 1].sales or nodes[i].purchases > nodes[i + 1].purchases:
             return b"its graph is out of order"
+        if nodes[i].rank >= header.nodes:
+            return b"its graph is out of order"
         if nodes[i].label > header.bytes or nodes[i].label_length > header.bytes - nodes[i].label:
             return b"a party's label lies outside of the file"
     if nodes[header.nodes].sales != header.sales or (
@@ -195,6 +197,8 @@ cdef const char* check_ends(const RoutePlan* plan, uint32_t slots) noexcept nogi
     cdef const RouteNode* before = NULL
     cdef const RouteNode* node
     cdef uint32_t i
+    if header.edges != header.purchases:
+        return b"its graph is miscounted"
     if header.max_hops > MOST_HOPS or header.first_reach > slots or (
         header.reaches > slots - header.first_reach
     ):

@@ -2,7 +2,7 @@
 
 The exchange graph as flat arrays, which can lie in a snapshot's buffer:
 
-    nodes       parties in the order of their names: a smaller number is the earlier name
+    nodes       parties, each with its rank in the order of names
     sales       edges into parties that sell on, by seller: all that the walk goes along
     purchases   all edges, by buyer: the last hop, looked at when somebody asks for the buyer
     edge_ids    ascending: a smaller number is the smaller id
@@ -29,6 +29,7 @@ cdef extern from * nogil:
 
 cdef enum:
     MOST_HOPS = 8
+    NOT_REACHED = 0xFF
     WHOLE = 10_000              # the numerator of an edge without a fee
 
 cdef struct RouteNode:
@@ -37,6 +38,8 @@ cdef struct RouteNode:
     uint32_t purchases          # the same
     uint32_t label              # bytes: what answers call the party ..
     uint32_t label_length       # .. and visits, if it is a publisher
+    uint32_t rank               # a smaller one is the earlier name
+    uint32_t unused
 
 cdef struct RouteHop:           # of a sale: to the buyer; of a purchase: from the seller
     uint32_t node
@@ -63,6 +66,7 @@ cdef struct Way:
 cdef cppclass Walk:
     """The memory of one walk at a time."""
     vector[uint32_t] last       # by node: its longest way, or NOTHING
+    vector[uint8_t] fewest      # by node: the hops of its shortest way, or NOT_REACHED
     vector[Way] ways            # empty: not begun
 
 # Whether the visit satisfies an edge. Must answer the same all through a walk.
@@ -81,6 +85,13 @@ cdef uint32_t find_last_hop(
 # What is left of 1 at the end of a way.
 cdef double share_of(const Way* way) noexcept nogil
 
+cdef struct RouteEdge:
+    int64_t id
+    uint32_t seller             # node
+    uint32_t buyer
+    uint32_t atom
+    uint32_t numerator
+
 cdef cppclass RouteTables:
     """The arrays in the making."""
     vector[RouteNode] nodes
@@ -88,6 +99,8 @@ cdef cppclass RouteTables:
     vector[RouteHop] purchases
     vector[int64_t] edge_ids
 
+# Nodes are there, one more than parties; edges are in the order of their ids.
+cdef void fill_tables(RouteTables* tables, const vector[RouteEdge]* edges) noexcept nogil
 # From parties in the order of their names and (edge id, seller, buyer, numerator) in the order of
 # ids. The atom of an edge is its place in that order.
 cdef int make_tables(RouteTables* tables, list parties, list links) except -1

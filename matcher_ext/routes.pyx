@@ -1,5 +1,7 @@
 """Walks over the exchange graph: see routes.pxd for the arrays and the rounds."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
@@ -29,6 +31,7 @@ cdef extern from * nogil:
 
 cdef void open_walk(const Routes* routes, Walk* walk) noexcept nogil:
     walk.last.assign(routes.node_count, NOTHING)
+    walk.fewest.assign(routes.node_count, <uint8_t>NOT_REACHED)
     walk.ways.clear()
 
 
@@ -36,13 +39,15 @@ cdef void end_walk(Walk* walk) noexcept nogil:
     cdef size_t i
     for i in range(walk.ways.size()):
         walk.last[walk.ways[i].node] = NOTHING
+        walk.fewest[walk.ways[i].node] = NOT_REACHED
     walk.ways.clear()
 
 
 # Which of two ways is better: the larger share, fewer hops, earlier names, smaller edge ids.
 
 cdef bint is_named_before(
-    const Walk* walk, uint32_t way, uint32_t edge, uint32_t rival, uint32_t rival_edge
+    const Routes* routes, const Walk* walk, uint32_t way, uint32_t edge, uint32_t rival,
+    uint32_t rival_edge,
 ) noexcept nogil:
     """Between two ways of one length to one party, given as their last edge and what is before
     it: the difference nearest to the source decides, and edges only where all parties agree."""
@@ -54,7 +59,7 @@ cdef bint is_named_before(
         b = &walk.ways[rival]
         if a.node != b.node:
             is_named = True
-            by_name = a.node < b.node
+            by_name = routes.nodes[a.node].rank < routes.nodes[b.node].rank
         if a.edge != b.edge:
             by_edge = a.edge < b.edge
         way = a.before
@@ -63,13 +68,14 @@ cdef bint is_named_before(
 
 
 cdef inline bint is_better(
-    const Walk* walk, Share share, uint32_t hops, uint32_t before, uint32_t edge, const Way* rival
+    const Routes* routes, const Walk* walk, Share share, uint32_t hops, uint32_t before,
+    uint32_t edge, const Way* rival,
 ) noexcept nogil:
     cdef Share mine, other
     if hops == rival.hops:
         if share != rival.share:
             return share > rival.share
-        return is_named_before(walk, before, edge, rival.before, rival.edge)
+        return is_named_before(routes, walk, before, edge, rival.before, rival.edge)
     mine = full_share(share, hops)
     other = full_share(rival.share, rival.hops)
     return mine > other or (mine == other and hops < rival.hops)
@@ -106,7 +112,7 @@ cdef void go_on(
         known = walk.last[hop.node]
         share = before * hop.numerator
         if known != NOTHING and not is_better(
-            walk, share, hops, way, hop.edge, &walk.ways[known]
+            routes, walk, share, hops, way, hop.edge, &walk.ways[known]
         ):
             continue
         if not ask(asker, hop.atom):
@@ -117,6 +123,8 @@ cdef void go_on(
             walk.ways[known].before = way
         else:
             walk.last[hop.node] = add_way(walk, share, hop, hop.node, way, known)
+            if known == NOTHING:
+                walk.fewest[hop.node] = <uint8_t>hops
 
 
 cdef void walk_from(
@@ -125,6 +133,7 @@ cdef void walk_from(
     cdef size_t start = 0, end = 1, i
     cdef uint32_t hop
     walk.last[source] = add_way(walk, 1, NULL, source, NOTHING, NOTHING)
+    walk.fewest[source] = 0
     for hop in range(1, routes.max_hops):
         for i in range(start, end):
             go_on(routes, walk, <uint32_t>i, end, ask, asker)
@@ -149,7 +158,7 @@ cdef uint32_t find_last_hop(
             continue
         share = walk.ways[way].share * hop.numerator
         if found != NOTHING and not is_better(
-            walk, share, walk.ways[way].hops + 1, way, hop.edge, &walk.ways[found]
+            routes, walk, share, walk.ways[way].hops + 1, way, hop.edge, &walk.ways[found]
         ):
             continue
         if not ask(asker, hop.atom):
@@ -170,15 +179,71 @@ cdef double share_of(const Way* way) noexcept nogil:
 
 # Making the arrays.
 
+cdef bint is_cheaper(const RouteHop& a, const RouteHop& b) noexcept nogil:
+    return a.numerator > b.numerator if a.numerator != b.numerator else a.edge < b.edge
+
+
+cdef void count_hops(
+    RouteTables* tables, const vector[RouteEdge]* edges, const vector[uint8_t]* sells
+) noexcept nogil:
+    """Finds the first hop of each node, by counting."""
+    cdef vector[uint32_t] sales, purchases
+    cdef const RouteEdge* edge
+    cdef size_t i
+    sales.assign(tables.nodes.size(), 0)
+    purchases.assign(tables.nodes.size(), 0)
+    for i in range(edges.size()):
+        edge = &edges[0][i]
+        sales[edge.seller] += sells[0][edge.buyer]
+        purchases[edge.buyer] += 1
+    tables.nodes[0].sales = 0
+    tables.nodes[0].purchases = 0
+    for i in range(1, tables.nodes.size()):
+        tables.nodes[i].sales = tables.nodes[i - 1].sales + sales[i - 1]
+        tables.nodes[i].purchases = tables.nodes[i - 1].purchases + purchases[i - 1]
+    tables.sales.resize(tables.nodes.back().sales)
+    tables.purchases.resize(tables.nodes.back().purchases)
+
+
+cdef void fill_tables(RouteTables* tables, const vector[RouteEdge]* edges) noexcept nogil:
+    cdef vector[uint32_t] sold, bought
+    cdef vector[uint8_t] sells      # by node
+    cdef const RouteEdge* edge
+    cdef RouteHop hop
+    cdef size_t i
+    sells.assign(tables.nodes.size(), 0)
+    for i in range(edges.size()):
+        sells[edges[0][i].seller] = 1
+    count_hops(tables, edges, &sells)
+    for i in range(tables.nodes.size()):
+        sold.push_back(tables.nodes[i].sales)
+        bought.push_back(tables.nodes[i].purchases)
+    for i in range(edges.size()):
+        edge = &edges[0][i]
+        tables.edge_ids.push_back(edge.id)
+        hop = RouteHop(edge.buyer, edge.atom, <uint32_t>i, edge.numerator)
+        if sells[edge.buyer]:
+            tables.sales[sold[edge.seller]] = hop
+            sold[edge.seller] += 1
+        hop.node = edge.seller
+        tables.purchases[bought[edge.buyer]] = hop
+        bought[edge.buyer] += 1
+    # The cheapest first: what comes after it is then seldom asked.
+    for i in range(tables.nodes.size() - 1):
+        sort(
+            tables.purchases.begin() + tables.nodes[i].purchases,
+            tables.purchases.begin() + tables.nodes[i + 1].purchases,
+            is_cheaper,
+        )
+
+
 cdef int make_tables(RouteTables* tables, list parties, list links) except -1:
+    cdef vector[RouteEdge] edges
     cdef RouteNode node
-    cdef uint32_t i, seller, buyer
+    cdef uint32_t i
     numbers = {party: number for number, party in enumerate(parties)}
     if len(numbers) != len(parties):
         raise ValueError("a party is given twice")
-    sellers = {link[1] for link in links}
-    sold = [[] for _ in parties]
-    bought = [[] for _ in parties]
     last_id = None
     for i, (edge_id, seller_id, buyer_id, numerator) in enumerate(links):
         if last_id is not None and edge_id <= last_id:
@@ -186,37 +251,14 @@ cdef int make_tables(RouteTables* tables, list parties, list links) except -1:
         if not 1 <= numerator <= WHOLE:
             raise ValueError(f"edge {edge_id}: its fee must leave 1 to {WHOLE}, not {numerator}")
         last_id = edge_id
-        seller, buyer = numbers[seller_id], numbers[buyer_id]
-        if buyer_id in sellers:
-            sold[seller].append((buyer, i, numerator))
-        bought[buyer].append((-numerator, i, seller))
-        tables.edge_ids.push_back(edge_id)
+        edges.push_back(RouteEdge(edge_id, numbers[seller_id], numbers[buyer_id], i, numerator))
+    memset(&node, 0, sizeof(node))
     for i in range(len(parties) + 1):
         node.party = parties[i] if i < len(parties) else 0
-        node.sales = <uint32_t>tables.sales.size()
-        node.purchases = <uint32_t>tables.purchases.size()
-        node.label = 0
-        node.label_length = 0
+        node.rank = i
         tables.nodes.push_back(node)
-        if i == len(parties):
-            break
-        for other, edge, numerator in sold[i]:
-            add_hop(&tables.sales, other, edge, numerator)
-        # The cheapest first: what comes after it is then seldom asked.
-        for numerator, edge, other in sorted(bought[i]):
-            add_hop(&tables.purchases, other, edge, -numerator)
+    fill_tables(tables, &edges)
     return 0
-
-
-cdef void add_hop(
-    vector[RouteHop]* hops, uint32_t node, uint32_t edge, uint32_t numerator
-) noexcept nogil:
-    cdef RouteHop hop
-    hop.node = node
-    hop.atom = edge
-    hop.edge = edge
-    hop.numerator = numerator
-    hops.push_back(hop)
 
 
 cdef Routes view_tables(const RouteTables* tables) noexcept nogil:

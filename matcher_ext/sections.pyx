@@ -166,6 +166,10 @@ cdef void put_index(Layout* layout, vector[char]* buffer, Header* header) noexce
     put_section(
         buffer, header, PAIR_RECORDS, layout.pair_records.data(), layout.pair_records.size()
     )
+    put_section(buffer, header, PARTITIONS, layout.partitions.data(), layout.partitions.size())
+    put_section(buffer, header, GUARDS, layout.guards.data(), layout.guards.size())
+    put_section(buffer, header, SELLERS, layout.sellers.data(), layout.sellers.size())
+    put_section(buffer, header, LAST_HOPS, layout.last_hops.data(), layout.last_hops.size())
     put_section(
         buffer, header, CLUE_INDEXES,
         leaves.candidates.indexes.data(), leaves.candidates.indexes.size(),

@@ -6,7 +6,7 @@ from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.blocks cimport RowSource
 from matcher_ext.circuit cimport Circuit
 from matcher_ext.counting cimport Counter
-from matcher_ext.filling cimport Scratch
+from matcher_ext.filling cimport Meaning, Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
 from matcher_ext.thaw cimport Graph
@@ -33,10 +33,14 @@ cdef class Overlay:
     cdef Snapshot definitions
     cdef vector[uint64_t] dead
     cdef readonly int64_t dead_count
-    cdef vector[uint32_t] replaced      # definitions of the snapshot below ..
-    cdef vector[uint32_t] meanings      # .. and their roots in `definitions`
+    cdef vector[uint32_t] replaced      # slots of the snapshot below ..
+    cdef vector[Meaning] meanings       # .. and what they mean in `definitions`
+    cdef vector[uint32_t] meaning_of    # by slot: 1 + its place in meanings, or 0
     cdef vector[uint32_t] wanted        # reaches of the snapshot below ..
     cdef vector[uint32_t] lent          # .. and the slots of `definitions` that they answer for
+
+    # Before it is in use.
+    cdef void replace_slot(self, uint32_t slot, uint32_t root, bint negated)
 
 cdef class Snapshot:
     cdef Plan plan
@@ -64,7 +68,7 @@ cdef class Snapshot:
         self, const RowSource* source, ScratchHolder holder, CounterHolder held,
         int64_t working_bytes, int64_t* counts,
     ) except -1
-    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*)
+    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*, bint wants_paths=*)
     cdef void _run(
         self, ScratchHolder holder, const vector[uint64_t]* dead, bint is_preset, bint is_begun
     ) noexcept nogil

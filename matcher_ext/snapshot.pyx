@@ -38,7 +38,7 @@ from matcher_ext.graph cimport (
     find_reasons,
     reach_of,
 )
-from matcher_ext.asking cimport preset_slot
+from matcher_ext.asking cimport preset_slot, replace_slot
 from matcher_ext.matching cimport (
     begin_match,
     match_visit,
@@ -46,6 +46,7 @@ from matcher_ext.matching cimport (
     run_match,
     walk_visit,
 )
+from matcher_ext.filling cimport Meaning, Scratch
 from matcher_ext.paths cimport copy_paths
 from matcher_ext.plan cimport *
 from matcher_ext.results cimport copy_ids, count_matched, drop_dead
@@ -57,7 +58,7 @@ from matcher_ext.files import check_once, map_file, write_file
 from matcher_ext.refusals import SnapshotError, UnknownIdError
 
 # Of check_plan: to be raised with every check that is added, so that files are checked again.
-CHECKS = 2
+CHECKS = 3
 WORKING_BYTES = 512 << 20
 
 cdef enum:
@@ -191,7 +192,7 @@ cdef class Snapshot:
     def match_with_paths(self, visit, Overlay overlay=None, Snapshot beside=None):
         """The same, and the Paths of the entries that ask for a reach. `beside` is what the overlay
         was made with: its entries are matched as well, with reaches lent from here."""
-        cdef ScratchHolder holder = self._match(visit, overlay)
+        cdef ScratchHolder holder = self._match(visit, overlay, None, True)
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
         if beside is not None and len(beside):
@@ -392,6 +393,8 @@ cdef class Snapshot:
             "slots": counts[<int>SLOTS],
             "records": 4 * counts[<int>RECORDS],
             "pairs": counts[<int>PAIR_RECORDS],
+            "guards": counts[<int>GUARDS],
+            "last hops": counts[<int>LAST_HOPS],
             "bytes": self.plan.header.size,
         }
 
@@ -515,11 +518,12 @@ cdef class Snapshot:
         open_counter(&self.plan, &self.catalog.table, &held.counter)
         return held
 
-    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=None):
+    cdef ScratchHolder _match(self, visit, Overlay overlay, answers=None, bint wants_paths=False):
         cdef ScratchHolder holder = self._take()
         cdef const vector[uint64_t]* dead = NULL
         cdef bint is_preset = overlay is not None and not overlay.replaced.empty()
         cdef bint is_begun = False
+        holder.scratch.wants_paths = wants_paths
         read_visit(self.catalog, visit, &holder.scratch.visit)
         if self.answers:
             answers = self._lend(holder, answers)
@@ -564,28 +568,20 @@ cdef class Snapshot:
         return self._lend(holder, VisitAnswers(keeps=False))
 
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1:
-        """Replaced definitions answer from their new meaning, evaluated once per visit."""
-        cdef uint32_t slot
+        """Replaced definitions answer from their new meaning, when they are asked."""
+        cdef Scratch* scratch = &holder.scratch
         cdef size_t i
-        cdef Truth truth
-        cdef int negated
         if overlay.replaced.empty():
             return 0
         begin_graph_visit(&overlay.definitions.plan, &holder.graph)
         if overlay.definitions.answers and answers is not None:
             answers.tell_graph(holder, overlay.definitions)
+        scratch.definitions = &overlay.definitions.plan
+        scratch.graph = &holder.graph
+        scratch.meanings = overlay.meanings.data()
+        scratch.meaning_of = overlay.meaning_of.data()
         for i in range(overlay.replaced.size()):
-            truth = evaluate_node(
-                &overlay.definitions.plan, &self.catalog.table, &holder.scratch.visit,
-                &holder.graph, overlay.meanings[i],
-            )
-            for negated in range(2):
-                slot = self.plan.definition_slots[2 * overlay.replaced[i] + negated]
-                if slot != NOTHING:
-                    preset_slot(
-                        &self.plan, &holder.scratch, slot,
-                        truth == (FALSE if negated else TRUE),
-                    )
+            replace_slot(&self.plan, scratch, overlay.replaced[i])
         return 0
 
     cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF:
@@ -616,7 +612,8 @@ cdef class Overlay:
     def __init__(self, Snapshot below, dead, Snapshot definitions, names, borrowed=()):
         """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces,
         `borrowed` reaches that the one below answers for both."""
-        cdef uint32_t entry, slot
+        cdef uint32_t entry, slot, place, root
+        cdef int negated
         for name in borrowed:
             encoded = name.encode()
             entry = find_plan_definition(&definitions.plan, encoded)
@@ -637,9 +634,20 @@ cdef class Overlay:
             encoded = name.encode()
             if find_plan_definition(&below.plan, encoded) == NOTHING:
                 continue        # nothing below refers to it
-            self.replaced.push_back(find_plan_definition(&below.plan, encoded))
+            place = find_plan_definition(&below.plan, encoded)
             entry = find_plan_definition(&definitions.plan, encoded)
-            self.meanings.push_back(definitions.plan.definitions[entry].root)
+            root = definitions.plan.definitions[entry].root
+            for negated in range(2):
+                slot = below.plan.definition_slots[2 * <size_t>place + negated]
+                if slot != NOTHING:
+                    self.replace_slot(slot, root, negated)
+
+    cdef void replace_slot(self, uint32_t slot, uint32_t root, bint negated):
+        if self.meaning_of.size() <= slot:
+            self.meaning_of.resize(slot + 1, 0)
+        self.replaced.push_back(slot)
+        self.meanings.push_back(Meaning(root, negated))
+        self.meaning_of[slot] = <uint32_t>self.meanings.size()
 
 
 cdef Snapshot make_snapshot():

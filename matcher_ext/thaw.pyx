@@ -243,6 +243,54 @@ cdef uint32_t leaf_of_partition(const Plan* plan, uint32_t point) noexcept nogil
     return row.equal if row.equal != NOTHING else row[1].equal
 
 
+cdef void thaw_partition(
+    Thaw* thaw, const Partition* partition, vector[uint32_t]* also
+) noexcept nogil:
+    """`also`: the leaf that finds it; guards are put behind it."""
+    cdef const Plan* plan = thaw.plan
+    cdef vector[uint32_t] ends
+    cdef const Guard* guard
+    cdef uint32_t i
+    thaw_range(thaw, partition.records, first_guarded(plan, partition), also)
+    for i in range(partition.guards, partition[1].guards):
+        guard = &plan.guards[i]
+        while not ends.empty() and ends.back() <= i:
+            ends.pop_back()
+            also.pop_back()
+        ends.push_back(guard.skip)
+        also.push_back(thaw.trees.slots[guard.atom - plan.totals.leaves])
+        thaw_range(thaw, guard.records, guard.end, also)
+    also.resize(1)
+    thaw_range(thaw, partition.routed, partition[1].records, also)
+
+
+cdef void thaw_range(
+    Thaw* thaw, uint64_t at, uint64_t end, const vector[uint32_t]* also
+) noexcept nogil:
+    while at < end and thaw.wrong == NULL:
+        at = thaw_record(thaw, at, also.data(), <uint32_t>also.size())
+
+
+cdef void thaw_partitions(Thaw* thaw) noexcept nogil:
+    cdef const Plan* plan = thaw.plan
+    cdef vector[uint32_t] also
+    cdef uint64_t i
+    cdef uint32_t leaf
+    if section_count(plan, PARTITIONS) == 0:
+        return
+    for i in range(section_count(plan, PARTITIONS) - 1):
+        if plan.partitions[i].records == plan.partitions[i + 1].records:
+            continue
+        leaf = leaf_of_partition(
+            plan, plan.attributes[plan.totals.partition].point + <uint32_t>i
+        )
+        if leaf == NOTHING:
+            thaw.wrong = b"a partition has no value"
+            return
+        also.assign(1, leaf)
+        thaw_partition(thaw, &plan.partitions[i], &also)
+
+
 cdef void thaw_pairs(Thaw* thaw) noexcept nogil:
     """A record that several values find is listed under each; the expressions are by entry."""
     cdef const Plan* plan = thaw.plan
@@ -309,6 +357,7 @@ cdef const char* thaw_graph(
         thaw_inner_streams(&thaw)
     if thaw.wrong == NULL:
         thaw_terminals(&thaw)
+        thaw_partitions(&thaw)
         thaw_pairs(&thaw)
     if thaw.wrong == NULL:
         add_expression(

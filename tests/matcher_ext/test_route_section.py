@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path as FilePath
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from exchange.routing import Link, Path
 from matcher_ext import ATree, LiveIndex, Snapshot
+from matcher_ext.live import State
 from matcher_ext.paths import path_key
 from matcher_ext.refusals import UnknownDefinitionError
 from targeting import Catalog, Expression, parse
@@ -53,7 +55,11 @@ Goal = tuple[int, int]  # party, hops
 
 
 def build_index(
-    links: list[Link], names: dict[int, str], edges: dict[int, Expression], patch_from: int = 5000
+    links: list[Link],
+    names: dict[int, str],
+    edges: dict[int, Expression],
+    patch_from: int = 5000,
+    spare: Iterable[int] = (),
 ) -> ATree:
     index = ATree(CATALOG, patch_from=patch_from)
     for edge_id, expression in edges.items():
@@ -63,6 +69,7 @@ def build_index(
         [(link.edge_id, link.seller_id, link.buyer_id, numerator(link)) for link in links],
         {party: f"seller {party}" for party in names},
         names,
+        spare=sorted(spare),
     )
     return index
 
@@ -135,11 +142,13 @@ def test_every_face_of_the_matcher_agrees_with_enumeration_of_paths(
 
 
 def compare_paths(
-    snapshot: Snapshot, visit: Visit, expected: dict[int, Path], goals: dict[int, Goal]
+    snapshot: Snapshot | State, visit: Visit, expected: dict[int, Path], goals: dict[int, Goal]
 ) -> None:
+    """Of those that matched and have a goal."""
     matched, _, paths = snapshot.match_with_paths(visit)
-    keys = numpy.array([path_key(*goals[number]) for number in matched.tolist()], numpy.int64)
-    for number, key, share in zip(matched.tolist(), keys.tolist(), paths.shares(keys), strict=True):
+    numbers = [number for number in matched.tolist() if number in goals]
+    keys = numpy.array([path_key(*goals[number]) for number in numbers], numpy.int64)
+    for number, key, share in zip(numbers, keys.tolist(), paths.shares(keys), strict=True):
         path = expected[number]
         assert paths.edges(key) == path.edge_ids
         assert paths.labels(key) == [f"seller {party}" for party in path.party_ids]
