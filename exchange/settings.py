@@ -16,6 +16,8 @@ from exchange.environment import env_bool, env_int, env_list, env_path, env_text
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
 SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
+# Where builds are copied for servers of other machines, as fsspec names it; empty: nowhere.
+SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
 VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
 TRUTH_RATES_FILE = REPORT_DIR / "truth_rates.json"

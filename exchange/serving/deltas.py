@@ -94,11 +94,21 @@ class DeltaLogFolder:
 
     def read(self, number: int) -> Delta | None:
         """None as long as it was not written; raises DirectoryError if it is damaged."""
-        path = self.path(number)
         try:
-            found, _, content = path.read_bytes().partition(b"\n")
+            content = self.path(number).read_bytes()
         except FileNotFoundError:
             return None
+        return self.decode(number, content)
+
+    def receive(self, number: int, content: bytes) -> None:
+        """Takes over a record that another machine wrote; raises DirectoryError likewise."""
+        self.decode(number, content)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_aside(self.path(number), content)
+
+    def decode(self, number: int, record: bytes) -> Delta:
+        path = self.path(number)
+        found, _, content = record.partition(b"\n")
         if found != checksum(content):
             raise DirectoryError(f"{path} is damaged: its checksum is wrong")
         delta = decode(path, content, Delta)

@@ -20,6 +20,7 @@ from exchange.snapshots.deltas import (
     new_log_id,
     note_written,
     only_writer,
+    push_to_store,
     replace_log,
     settle,
     snapshot_directory,
@@ -50,6 +51,7 @@ def activate(*, build: SnapshotBuild) -> Manifest:
             DeltaLogFolder(snapshot_directory(), log_id).write(record)
         manifest = switch(build, base=base, log_id=log_id, drafted=drafted)
         clean_up(manifest)
+        push_to_store()
         return manifest
 
 
@@ -59,7 +61,9 @@ def roll_back(*, build: SnapshotBuild) -> Manifest:
     check_files(build)
     with only_writer():
         base = next_number()
-        return switch(build, base=base, log_id=new_log_id(), is_held=True)
+        manifest = switch(build, base=base, log_id=new_log_id(), is_held=True)
+        push_to_store()
+        return manifest
 
 
 def next_number() -> int:

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import INDEX_FILE, DirectoryError, Manifest, SnapshotDirectory
+from exchange.serving.store import SnapshotStore
 from exchange.snapshots.drafting import MAX_REINSERTED, Draft, Served, draft_delta
 from exchange.snapshots.market import Market, one_moment
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
@@ -45,6 +46,13 @@ class DamagedLogError(Exception):
 
 def snapshot_directory() -> SnapshotDirectory:
     return SnapshotDirectory(settings.SNAPSHOT_DIR)
+
+
+def push_to_store() -> None:
+    """So that machines without this directory follow, if there is a store. Only for the writer;
+    what fails is made good by the sweep."""
+    if settings.SNAPSHOT_STORE:
+        SnapshotStore(settings.SNAPSHOT_STORE).push(snapshot_directory())
 
 
 def new_log_id() -> str:
@@ -72,6 +80,7 @@ def write_changes() -> int:
             log = settle()
             if log is None or log.is_held or not write_next(log):
                 return 0
+            push_to_store()
     except DamagedLogError as damage:
         ask_for_build(str(damage))
         raise

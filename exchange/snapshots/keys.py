@@ -10,6 +10,7 @@ from django.utils import timezone
 from exchange.accounts.models import ApiKey
 from exchange.serving.directory import KeyEntry, SnapshotDirectory
 from exchange.serving.key_use import read_key_use, remove_stale_files
+from exchange.serving.store import SnapshotStore
 
 # Any number that nothing else in this database locks.
 KEYS_LOCK = 7_301_001
@@ -23,7 +24,8 @@ def publish_keys() -> bool:
     keys = ApiKey.objects.usable(timezone.now())
     if not settings.DEMO_LOGINS:
         keys = keys.filter(is_demo=False)
-    return SnapshotDirectory(settings.SNAPSHOT_DIR).write_keys(
+    directory = SnapshotDirectory(settings.SNAPSHOT_DIR)
+    is_new = directory.write_keys(
         {
             key.hash: KeyEntry(
                 publishers=tuple(sorted(party.seller_id for party in key.publishers.all())),
@@ -33,6 +35,9 @@ def publish_keys() -> bool:
             for key in keys.prefetch_related("publishers")
         }
     )
+    if is_new and settings.SNAPSHOT_STORE:
+        SnapshotStore(settings.SNAPSHOT_STORE).push_keys(directory)
+    return is_new
 
 
 def record_key_use() -> int:

@@ -17,11 +17,17 @@ from django.utils import timezone
 
 from exchange.serving.directory import DirectoryError, content_id, write_info
 from exchange.serving.eligibility import EligibilityService
+from exchange.serving.store import SnapshotStore
 from exchange.snapshots.activation import activate
 from exchange.snapshots.building import Built, describe, write_snapshot
 from exchange.snapshots.checking import SAMPLED_VISITS, SnapshotWrongError, check_snapshot
 from exchange.snapshots.composing import Composer
-from exchange.snapshots.deltas import ask_for_build, snapshot_directory
+from exchange.snapshots.deltas import (
+    ask_for_build,
+    only_writer,
+    push_to_store,
+    snapshot_directory,
+)
 from exchange.snapshots.keys import publish_keys, record_key_use
 from exchange.snapshots.market import Market, read_market
 from exchange.snapshots.models import DeltaLog, Phase, SnapshotBuild
@@ -83,6 +89,8 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
         check_staged(built, folder, progress)
         write_info(folder, describe(built, folder, progress.seconds))
         directory.adopt(folder, snapshot_id)
+    if settings.SNAPSHOT_STORE:
+        SnapshotStore(settings.SNAPSHOT_STORE).push_snapshot(directory, snapshot_id)
     progress.begin(Phase.ACTIVATING)
     publish_keys()
     record_result(build_id, snapshot_id, built)
@@ -192,6 +200,9 @@ def sweep() -> None:
     ask_for_build()
     publish_keys()
     record_key_use()
+    if settings.SNAPSHOT_STORE:
+        with only_writer():
+            push_to_store()
 
 
 def build_nightly() -> None:
