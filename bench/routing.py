@@ -36,8 +36,6 @@ Write = Callable[[Booking], str]
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """`seconds` is 0 where it was kept from an earlier run."""
-
     snapshot: Snapshot
     seconds: float
 
@@ -66,9 +64,11 @@ class Keeper:
         if self.folder is None:
             return make()
         path = self.folder / f"{name.replace(' ', '-').replace(',', '')}.atree"
+        seconds = path.with_suffix(".seconds")
         if path.exists():
-            return Built(Snapshot.open(path), 0.0)
+            return Built(Snapshot.open(path), float(seconds.read_text()))
         built = make()
+        seconds.write_text(str(built.seconds))
         built.snapshot.save(path)
         return built
 
