@@ -44,6 +44,25 @@ class Routes(Protocol):
     def publishers(self) -> Iterable[int]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class RouteTable:
+    """Routes that came as JSON."""
+
+    names: Mapping[int, str]
+    links: Iterable[tuple[int, int, int, int]]
+    labels: Mapping[int, str]
+    publishers: Iterable[int]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> RouteTable:
+        return cls(
+            names={int(party): name for party, name in document["names"].items()},
+            links=[tuple(link) for link in document["links"]],
+            labels={int(party): label for party, label in document["labels"].items()},
+            publishers=document["publishers"],
+        )
+
+
 class HasText(Protocol):
     """An expression of the language."""
 
@@ -183,6 +202,16 @@ class LiveIndex:
             self._dynamic.insert_many(entries.keys(), entries.values())
             self._publish(None if routes is None else self._reroute(routes))
             return self._state
+
+    def apply_record(self, record: Mapping[str, Any]) -> State:
+        """`apply` of one change as servers send it, read from JSON: there, ids are texts."""
+        routes = record["routes"]
+        return self.apply(
+            definitions=record["definitions"].items(),
+            dead=record["dead"],
+            entries={int(entry_id): text for entry_id, text in record["entries"].items()},
+            routes=None if routes is None else RouteTable.of(routes),
+        )
 
     def swap(self, snapshot: Snapshot) -> None:
         """Goes on from another snapshot, which holds all the changes so far. Code that answers

@@ -1,12 +1,15 @@
 """`POST /api/v1/eligibility:explain`: why campaigns are eligible for a visit, or why not.
 
 Not the hot path: it reads the market as it is saved now. What stands in the answer is what the
-pages show to the key's organisation, redacted by the same function.
+pages show to the key's organisation, redacted by the same function. Beside each verdict stands what
+eligibility answers at the same moment; where a change was saved and is not served yet, it says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -21,7 +24,7 @@ from django.views.decorators.csrf import csrf_exempt
 from exchange.accounts.models import ApiKey, User
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable
-from exchange.serving.answers import CampaignId
+from exchange.serving.answers import CampaignId, Options, Paths
 from exchange.serving.callers import EXPLAIN_READ, Caller, read_key, unauthorized
 from exchange.serving.eligibility import service_for
 from exchange.serving.endpoint import PATH, require_method
@@ -34,6 +37,7 @@ from exchange.web.explaining import Explanation, Line, Step, explain_campaign
 
 EXPLAIN_PATH = f"{PATH}:explain"
 MAX_EXPLAINED = 20
+VERDICTS = {True: "eligible", False: "not_eligible"}
 
 CampaignIds = Annotated[list[CampaignId], msgspec.Meta(min_length=1, max_length=MAX_EXPLAINED)]
 
@@ -85,18 +89,59 @@ def answer(request: HttpRequest) -> dict[str, object]:
     publisher = Party.objects.get(seller_id=caller.choose_publisher(asked.publisher))
     viewer = stand_in_for(caller)
     visit = read_visit(asked)
+    moment = datetime.now(UTC)
     found = explainable(Campaign.objects.with_advertiser(), viewer).in_bulk(asked.campaigns)
+    explained = {
+        key: explain_campaign(
+            campaign=campaign, publisher=publisher, visit=visit, viewer=viewer, at=moment
+        )
+        for key, campaign in found.items()
+    }
+    served = ask_served(publisher.seller_id, visit, list(found), moment)
     return {
+        **served.heading,
         "explanations": [
-            describe(
-                explain_campaign(
-                    campaign=found[key], publisher=publisher, visit=visit, viewer=viewer
-                )
-            )
-            if key in found
+            {**describe(explained[key]), **compare(explained[key], served)}
+            if key in explained
             else {"campaign_id": key, "problem": no_campaign().document()}
             for key in dict.fromkeys(asked.campaigns)
-        ]
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What eligibility answers: which of the campaigns, from which state. No snapshot is live: an
+    empty heading and no campaigns."""
+
+    heading: dict[str, object]
+    campaign_ids: frozenset[int]
+
+
+def ask_served(
+    seller_id: str, visit: dict[str, Any], campaign_ids: list[int], moment: datetime
+) -> Served:
+    service = service_for(settings.SNAPSHOT_DIR)
+    if service.live is None:
+        return Served({}, frozenset())
+    options = Options(campaigns=campaign_ids, paths=Paths.NONE)
+    document = service.answer(seller_id, visit, options, moment).document()
+    heading = {name: document[name] for name in ("snapshot_id", "delta", "snapshot_age_seconds")}
+    return Served(heading, frozenset(item["campaign_id"] for item in document["eligible"]))
+
+
+def compare(explanation: Explanation, served: Served) -> dict[str, object]:
+    """`served` is eligibility's verdict; `difference` says why it is not the one explained."""
+    if not served.heading:
+        return {"served": None, "difference": "No snapshot is live: eligibility answers nothing."}
+    is_served = explanation.campaign.pk in served.campaign_ids
+    if is_served is explanation.is_eligible:
+        return {"served": VERDICTS[is_served], "difference": None}
+    state = f"snapshot {served.heading['snapshot_id']}, change {served.heading['delta']}"
+    return {
+        "served": VERDICTS[is_served],
+        "difference": "This explains the market as it is saved now. Eligibility still answers "
+        f"{VERDICTS[is_served]!r}: it was changed after what is served ({state}).",
     }
 
 
@@ -137,7 +182,7 @@ def describe(explanation: Explanation) -> dict[str, object]:
     return {
         "campaign_id": explanation.campaign.pk,
         "campaign": explanation.campaign.name,
-        "verdict": "eligible" if explanation.is_eligible else "not_eligible",
+        "verdict": VERDICTS[explanation.is_eligible],
         "reason": explanation.reason,
         "failed_edge_id": failed.edge_id if failed else None,
         "path": [hop.edge.seller.seller_id for hop in path.hops] + [path.hops[-1].buyer.seller_id]

@@ -79,6 +79,31 @@ BATCH_ANSWER: Document = {
         },
     },
 }
+VERDICT: Document = {"enum": ["eligible", "not_eligible"]}
+EXPLANATIONS: Document = {
+    "type": "object",
+    "required": ["explanations"],
+    "properties": {
+        **HEADING,
+        "explanations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["campaign_id"],
+                "properties": {
+                    "campaign_id": {"type": "integer"},
+                    "verdict": {**VERDICT, "description": "Of the market as it is saved now."},
+                    "served": {"enum": [*VERDICT["enum"], None]},
+                    "difference": {
+                        "type": ["string", "null"],
+                        "description": "Why `served`, which eligibility answers, is another.",
+                    },
+                    "problem": {"$ref": "#/components/schemas/Problem"},
+                },
+            },
+        },
+    },
+}
 BATCH_REQUEST: Document = {
     "type": "object",
     "required": ["requests"],
@@ -148,10 +173,7 @@ def describe_shapes() -> Document:
         "BatchRequest": BATCH_REQUEST,
         "Answer": ANSWER,
         "BatchAnswer": BATCH_ANSWER,
-        "Explanations": {
-            "type": "object",
-            "properties": {"explanations": {"type": "array", "items": {"type": "object"}}},
-        },
+        "Explanations": EXPLANATIONS,
         "Eligible": ELIGIBLE,
         "Warning": WARNING,
         "Problem": PROBLEM,

@@ -4,9 +4,10 @@
     <snapshot_id>/index.atree         what `matcher_ext.Snapshot` opens
     <snapshot_id>/bookings.jsonl      a line per booking, as answers name it
     <snapshot_id>/catalog.json        the attributes
+    <snapshot_id>/deltas.jsonl        a line per change since it was built, after number `?after=`
 
 A snapshot holds everybody's targeting, so its scope is its own, and only operators get it. The
-files are as they were built: changes since then (`delta` above `built_delta`) are not in them.
+other files are as they were built; who follows the deltas answers as the servers do.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
 
 import msgspec
 
 from exchange.serving.callers import SNAPSHOT_READ, read_key
-from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID
+from exchange.serving.deltas import Delta, DeltaLogFolder
+from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import refuse, require_method
 from exchange.serving.instruments import REQUESTS
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 PREFIX = "/api/v1/snapshots/"
 BOOKINGS_LINES = "bookings.jsonl"
+DELTA_LINES = "deltas.jsonl"
 PIECE_BYTES = 1024 * 1024
 PIECE_ROWS = 2_000
 NAME = "snapshots"
@@ -48,7 +52,8 @@ class SnapshotDownloads:
             require_method(environ, "GET")
             self._service.admit(read_key(environ.get("HTTP_AUTHORIZATION", "")), SNAPSHOT_READ)
             name = environ["PATH_INFO"].removeprefix(PREFIX)
-            kind, length, pieces = self._find(name, self._service.require_live())
+            query = environ.get("QUERY_STRING", "")
+            kind, length, pieces = self._find(name, query, self._service.require_live())
         except ProblemError as problem:
             return refuse(NAME, problem, start_response)
         REQUESTS.labels(NAME, "200").inc()
@@ -57,7 +62,9 @@ class SnapshotDownloads:
         start_response("200 OK", headers)
         return pieces
 
-    def _find(self, name: str, live: LiveSnapshot) -> tuple[str, int | None, Iterable[bytes]]:
+    def _find(
+        self, name: str, query: str, live: LiveSnapshot
+    ) -> tuple[str, int | None, Iterable[bytes]]:
         if name == "live":
             body = msgspec.json.encode(describe(live))
             return "application/json", len(body), [body]
@@ -66,6 +73,9 @@ class SnapshotDownloads:
             raise not_found("This snapshot is not live. Ask for `live` again.")
         if file == BOOKINGS_LINES:
             return "application/x-ndjson", None, write_lines(live)
+        if file == DELTA_LINES:
+            log = DeltaLogFolder.of(SnapshotDirectory(self._root), live.manifest)
+            return "application/x-ndjson", None, write_deltas(live, log, read_after(query))
         if file in (INDEX_FILE, CATALOG_FILE):
             return send_file(self._root / snapshot_id / file)
         raise not_found("A snapshot has no such file.")
@@ -82,7 +92,7 @@ def describe(live: LiveSnapshot) -> dict[str, object]:
         "bookings": len(live.opened.below),
         "files": {
             name: f"{PREFIX}{manifest.snapshot_id}/{name}"
-            for name in (INDEX_FILE, BOOKINGS_LINES, CATALOG_FILE)
+            for name in (INDEX_FILE, BOOKINGS_LINES, CATALOG_FILE, DELTA_LINES)
         },
     }
 
@@ -106,6 +116,36 @@ def write_lines(live: LiveSnapshot) -> Iterator[bytes]:
     for start in range(0, len(bookings), PIECE_ROWS):
         rows = range(start, min(start + PIECE_ROWS, len(bookings)))
         yield b"".join(b"%s\n" % fragment for fragment in bookings.fragments(rows))
+
+
+def read_after(query: str) -> int:
+    """The number of the last change that the asker has; without one all are sent."""
+    said = parse_qs(query).get("after", ["0"])[-1]
+    if not (said.isascii() and said.isdecimal() and len(said) < 19):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid_request", "`after` is a whole number.")
+    return int(said)
+
+
+def write_deltas(live: LiveSnapshot, log: DeltaLogFolder | None, after: int) -> Iterator[bytes]:
+    """Up to the state that this server answers from, never further."""
+    if log is None:
+        return
+    for delta in log.read_after(max(after, live.manifest.delta)):
+        if delta.number > live.delta:
+            return
+        yield msgspec.json.encode(describe_delta(delta)) + b"\n"
+
+
+def describe_delta(delta: Delta) -> dict[str, object]:
+    """What `LiveIndex.apply_record` takes, and changed bookings as in the bookings' file."""
+    return {
+        "number": delta.number,
+        "definitions": delta.definitions,
+        "dead": delta.dead,
+        "entries": {entry.row.booking_id: entry.text for entry in delta.entries},
+        "routes": delta.routes,
+        "bookings": [msgspec.Raw(entry.row.fragment()[0]) for entry in delta.entries],
+    }
 
 
 def not_found(detail: str) -> ProblemError:

@@ -13,11 +13,14 @@ from exchange.accounts.models import Organisation, Scope
 from exchange.accounts.services import create_api_key
 from exchange.api import explaining
 from exchange.api.explaining import EXPLAIN_PATH
-from exchange.market.models import Party
+from exchange.market.models import Campaign, Party
 from exchange.market.visibility import REDACTED
 from exchange.serving.eligibility import service_for
 from exchange.serving.rates import Buckets
+from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
+from exchange.snapshots.requests import request_build
+from exchange.snapshots.services import run_build
 from tests.trading import Exchange, exchange
 
 __all__ = ["exchange"]
@@ -136,3 +139,41 @@ def test_rate_is_its_own(
 def test_only_post_is_allowed(client: Client) -> None:
     response = client.get(EXPLAIN_PATH)
     assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+
+
+def test_without_a_snapshot_nothing_is_served(
+    client: Client, exchange: Exchange, herald_key: str
+) -> None:
+    asked = {"visit": AMERICAN, "campaigns": [exchange.campaign.pk]}
+    (explanation,) = ask(client, herald_key, asked)[1]["explanations"]
+    assert (explanation["verdict"], explanation["served"]) == ("eligible", None)
+    assert "No snapshot is live" in explanation["difference"]
+
+
+AMERICAN = {"geo.country": "USA", "device.type": "ctv", "site.page": "https://herald.example/"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_says_so_while_a_saved_change_is_not_served(
+    client: Client, exchange: Exchange, herald_key: str
+) -> None:
+    """Never a verdict that contradicts eligibility's without saying why."""
+
+    def explain() -> tuple[str, str, str | None, int]:
+        asked = {"visit": AMERICAN, "campaigns": [exchange.campaign.pk]}
+        document = ask(client, herald_key, asked)[1]
+        (found,) = document["explanations"]
+        return found["verdict"], found["served"], found["difference"], document["delta"]
+
+    assert run_build(build_id=request_build().pk)
+    *agreeing, before = explain()
+    assert agreeing == ["eligible", "eligible", None]
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(expression="geo.country = 'CAN'")
+    verdict, served, difference, delta = explain()
+    assert (verdict, served, delta) == ("not_eligible", "eligible", before)
+    assert difference is not None
+    assert f"change {before}" in difference
+    assert write_changes()
+    verdict, served, difference, delta = explain()
+    assert (verdict, served, difference) == ("not_eligible", "not_eligible", None)
+    assert delta > before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy
@@ -116,3 +117,18 @@ def test_an_edge_without_a_place_is_refused(index: ATree) -> None:
 def test_an_index_without_a_graph_stays_as_it_is() -> None:
     plain = ATree(CATALOG).freeze()
     assert replace_routes(plain, NAMES, ROWS, LABELS, [HERALD]) is plain
+
+
+def test_a_change_may_come_as_json(index: ATree) -> None:
+    """As ad servers get it that match by themselves."""
+    live = LiveIndex(index.freeze())
+    text = f"publisher.id = 'herald' and @reach.{SODA}.5"
+    change = {"definitions": {}, "dead": [7], "entries": {8: text}, "routes": None}
+    live.apply_record(json.loads(json.dumps(change)))
+    assert live.match(FRENCH) == [8]
+    shut = {"names": NAMES, "links": ROWS[:1], "labels": LABELS, "publishers": [HERALD]}
+    live.apply_record(json.loads(json.dumps({**change, "dead": [], "routes": shut})))
+    assert live.match(FRENCH) == []
+    wide = {**shut, "links": ROWS}
+    live.apply_record(json.loads(json.dumps({**change, "entries": {}, "dead": [], "routes": wide})))
+    assert live.match(FRENCH) == [8]

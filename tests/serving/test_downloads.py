@@ -1,20 +1,25 @@
-"""The live snapshot's files, and an ad server that matches by itself with them."""
+"""The live snapshot's files, and an ad server that matches and follows by itself with them."""
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
+from exchange.serving.directory import Manifest
 from exchange.serving.downloads import PREFIX
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
-from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish
+from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, row
 
 EXPRESSIONS = {
     1: "publisher.id = 'herald' and geo.country = 'USA'",
@@ -80,15 +85,53 @@ def test_scope_is_its_own(client: Client) -> None:
     assert client.send(b"", path=PREFIX + "live", headers=headers).status == 405
 
 
-def test_embedded_matcher_answers_as_the_api_does(
-    eligibility_server: EligibilityServer, client: Client, tmp_path: Path
+def change_beside(server: EligibilityServer, snapshot_id: str, client: Client) -> None:
+    """Booking 1 goes, 2 has another text and price, 5 is new; then 5 changes once more."""
+    now, log_id = datetime.now(UTC), secrets.token_hex(8)
+    server.directory.publish(
+        Manifest(snapshot_id=snapshot_id, read_at=now, activated_at=now, delta=40, log_id=log_id)
+    )
+    everyone = "publisher.id = 'herald'"
+    changes = [
+        {
+            "entries": (
+                DeltaEntry(row(2, net_cpm=20.0), everyone),
+                DeltaEntry(row(5, net_cpm=3.0), everyone),
+            ),
+            "dead": (1, 2),
+        },
+        {"entries": (DeltaEntry(row(5, net_cpm=2.0), "user.age > 5"),), "dead": (5,)},
+    ]
+    log = DeltaLogFolder(server.directory, log_id)
+    for number, change in enumerate(changes, 41):
+        delta = Delta(log_id=log_id, number=number, position="", read_at=now, **change)  # type: ignore[arg-type]
+        log.write(delta)
+    until = time.monotonic() + 10
+    while client.ask({}).document()["delta"] != 42:
+        assert time.monotonic() < until, server.running.last_lines(40)
+        time.sleep(0.02)
+
+
+def test_deltas_are_sent_after_the_number_that_one_has(
+    eligibility_server: EligibilityServer, client: Client, live_snapshot: str
 ) -> None:
-    """Runs the README's ten lines, with the engine alone, for several visits."""
+    path = f"{live_snapshot}/deltas.jsonl"
+    assert get(client, path).body == b""
+    change_beside(eligibility_server, live_snapshot, client)
+    assert get(client, "live").document()["files"]["deltas.jsonl"] == PREFIX + path
+    for after, expected in [("", [41, 42]), ("?after=41", [42]), ("?after=42", [])]:
+        lines = get(client, path + after).body.splitlines()
+        assert [json.loads(line)["number"] for line in lines] == expected
+    for wrong in ("x", "-1", "1.5", "9" * 30):
+        assert get(client, f"{path}?after={wrong}").status == 400
+
+
+def embed(client: Client, visits: list[dict[str, object]], folder: Path) -> list[object]:
+    """Runs the README's lines, with the engine alone, for several visits."""
     readme = (settings.BASE_DIR / "README.md").read_text()
     (program,) = re.findall(r"```python\n(import json, time.*?)```", readme, re.DOTALL)
     program = program.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{client.port}")
     program = program.replace("tl_...", SNAPSHOT_KEY).replace("alpine-news", "herald")
-    visits = [{"geo.country": "USA"}, {"user.segments": ["cars", "x"]}, {"user.age": 7}]
     program = f"visits = {visits!r}\nfor visit in visits:\n" + "".join(
         f"    {line}\n" for line in program.splitlines()
     )
@@ -97,12 +140,34 @@ def test_embedded_matcher_answers_as_the_api_does(
     path = [str(settings.BASE_DIR)]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{program}"],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    embedded = [json.loads(line) for line in done.stdout.splitlines()]
-    assert embedded == [client.ask(visit).document()["eligible"] for visit in visits]
-    assert [len(eligible) for eligible in embedded] == [2, 2, 1]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+VISITS: list[dict[str, object]] = [
+    {"geo.country": "USA"},
+    {"user.segments": ["cars", "x"]},
+    {"user.age": 7},
+]
+
+
+def test_embedded_matcher_answers_as_the_api_does(client: Client, tmp_path: Path) -> None:
+    embedded = embed(client, VISITS, tmp_path)
+    assert embedded == [client.ask(visit).document()["eligible"] for visit in VISITS]
+    assert [len(eligible) for eligible in embedded] == [2, 2, 1]  # type: ignore[arg-type]
+
+
+def test_embedded_matcher_answers_as_the_api_does_after_changes(
+    eligibility_server: EligibilityServer, client: Client, live_snapshot: str, tmp_path: Path
+) -> None:
+    before = [client.ask(visit).document()["eligible"] for visit in VISITS]
+    change_beside(eligibility_server, live_snapshot, client)
+    embedded = embed(client, VISITS, tmp_path)
+    assert embedded == [client.ask(visit).document()["eligible"] for visit in VISITS]
+    assert [len(eligible) for eligible in embedded] == [2, 2, 3]  # type: ignore[arg-type]
+    assert embedded != before
