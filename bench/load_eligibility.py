@@ -1,8 +1,10 @@
 """The eligibility endpoint under load, beside a "hello" application on the same web server.
 
 Both get the same requests (a visit of 20 attributes, limit 20, key check and metrics on) from
-16 connections over loopback, in turns, so that what else the machine does hits both. `wrk` sends
-them where it is installed, else a client of our own. `--all` adds 100,000 and 1,000,000 bookings.
+16 connections over loopback, in turns, so that what else the machine does hits both; both read the
+body and run under the settings of `make run`, unless `--threads` says otherwise. `wrk` sends the
+requests where it is installed, else a client of our own. `--all` adds 100,000 and 1,000,000
+bookings, `--sizes` chooses.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from bench.demo_exchange import (
     open_exchange,
 )
 from bench.sender import Load, send
+from exchange.launcher.supervisor import WEB_THREADS
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.answers import Options
 from exchange.serving.eligibility import EligibilityService
@@ -46,6 +49,7 @@ CONNECTIONS = 16
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
 PATH = "/api/v1/eligibility"
+SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
 TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -197,7 +201,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="also 100,000 and 1,000,000 bookings")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each turn")
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 8])
+    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=["demo"])
+    parser.add_argument("--threads", type=int, nargs="*", default=[WEB_THREADS])
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "treeline-load")
     chosen = parser.parse_args()
     print("# The eligibility endpoint under load\n")
@@ -207,9 +212,9 @@ def main() -> None:
         "| processor us a request, hello / eligibility | match us, p50 / p99 |"
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
-    for size in [DEMO, BOOKINGS_100K, BOOKINGS_1M] if chosen.all else [DEMO]:
+    for name in SIZES if chosen.all else chosen.sizes:
         for threads in chosen.threads:
-            print(measure(size, threads, chosen.seconds, chosen.cache), flush=True)
+            print(measure(SIZES[name], threads, chosen.seconds, chosen.cache), flush=True)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ HOST = "127.0.0.1"
 MAX_LOG_BYTES = 10_000_000
 MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
+# Of the web server. More of them wait for one interpreter: see bench/results/load_eligibility.md.
+WEB_THREADS = 8
 
 
 class LauncherError(Exception):
@@ -171,7 +173,7 @@ class Supervisor:
 
     def _web(self) -> Program:
         options = ["--interface", "wsgi", "--host", HOST, "--port", str(self.order.port), "--no-ws"]
-        options += ["--blocking-threads", "8"]  # each may hold a database connection
+        options += ["--blocking-threads", str(WEB_THREADS)]
         return self._program("web", "granian", *options, "exchange.wsgi:application")
 
     def _worker(self) -> Program:
