@@ -49,6 +49,11 @@ CONNECTIONS = 16
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
 PATH = "/api/v1/eligibility"
+APPLICATIONS = (
+    "bench.hello:application",
+    "bench.hello:long_application",
+    "exchange.wsgi:application",
+)
 SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
 TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -167,31 +172,32 @@ def measure(size: ExchangeSize, threads: int, seconds: float, cache: Path) -> st
             "TREELINE_SNAPSHOT_DIR": str(directory.root),
             "PROMETHEUS_MULTIPROC_DIR": str(scratch),
         }
-        hello = stack.enter_context(serve("bench.hello:application", threads, environment))
-        asked = stack.enter_context(serve("exchange.wsgi:application", threads, environment))
-        take_turn(hello, bodies, 1)
-        take_turn(asked, bodies, 1)
-        turns = [
-            (take_turn(hello, bodies, seconds), take_turn(asked, bodies, seconds))
-            for _ in range(ROUNDS)
+        servers = [
+            stack.enter_context(serve(application, threads, environment))
+            for application in APPLICATIONS
         ]
+        for server in servers:
+            take_turn(server, bodies, 1)
+        turns = [[take_turn(server, bodies, seconds) for server in servers] for _ in range(ROUNDS)]
     return describe(size, threads, turns, match_us)
 
 
 def describe(
-    size: ExchangeSize, threads: int, pairs: list[tuple[Turn, Turn]], match_us: tuple[float, float]
+    size: ExchangeSize, threads: int, turns: list[list[Turn]], match_us: tuple[float, float]
 ) -> str:
-    hello, asked = zip(*pairs, strict=True)
-    share = median(mine.load.rate / theirs.load.rate for theirs, mine in pairs)
+    hello, long, asked = zip(*turns, strict=True)
+    shares = [
+        median(mine.load.rate / theirs.load.rate for theirs, mine in zip(those, asked, strict=True))
+        for those in (hello, long)
+    ]
     cells = [
         size.name,
         str(threads),
-        f"{median(turn.load.rate for turn in hello):,.0f}",
-        f"{median(turn.load.rate for turn in asked):,.0f}",
-        f"{share:.2f}",
+        *(f"{median(turn.load.rate for turn in those):,.0f}" for those in (hello, long, asked)),
+        " / ".join(f"{share:.2f}" for share in shares),
         f"{median(turn.load.p50_ms for turn in asked):.2f}",
         f"{median(turn.load.p99_ms for turn in asked):.2f}",
-        " / ".join(f"{median(turn.cpu_us for turn in turns):.0f}" for turns in (hello, asked)),
+        " / ".join(f"{median(turn.cpu_us for turn in those):.0f}" for those in (hello, asked)),
         f"{match_us[0]:.0f} / {match_us[1]:.0f}",
     ]
     return f"| {' | '.join(cells)} |"
@@ -208,10 +214,11 @@ def main() -> None:
     print("# The eligibility endpoint under load\n")
     print(f"{CONNECTIONS} connections, one worker process, {ROUNDS} turns each, medians.\n")
     print(
-        "| exchange | threads | hello req/s | eligibility req/s | share of hello | p50 ms | p99 ms "
+        "| exchange | threads | hello req/s | hello of 3.5 kB req/s | eligibility req/s "
+        "| share of hello / of the long one | p50 ms | p99 ms "
         "| processor us a request, hello / eligibility | match us, p50 / p99 |"
     )
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in SIZES if chosen.all else chosen.sizes:
         for threads in chosen.threads:
             print(measure(SIZES[name], threads, chosen.seconds, chosen.cache), flush=True)

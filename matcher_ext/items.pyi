@@ -28,6 +28,4 @@ def answer_visit(
     visit: Mapping[str, Any],
     limit: int,
     keeps_ids: bool = ...,
-) -> tuple[
-    bytes, int, tuple[str, ...], NDArray[numpy.int64] | None, Paths | None
-]: ...
+) -> tuple[bytes, int, tuple[str, ...], NDArray[numpy.int64] | None, Paths | None]: ...

@@ -37,8 +37,9 @@ HOST = "127.0.0.1"
 MAX_LOG_BYTES = 10_000_000
 MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
-# Of the web server. More of them wait for one interpreter: see bench/results/load_eligibility.md.
-WEB_THREADS = 8
+# A slow page holds one, others go on. More of them wait for the one interpreter: with 8 an
+# eligibility request took 236 us of processor time, with 3 155, with 1 136 (bench/results).
+WEB_THREADS = 3
 
 
 class LauncherError(Exception):

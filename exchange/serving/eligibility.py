@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -48,7 +48,7 @@ from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.problems import ProblemError
 from exchange.serving.requests import EligibilityRequest, decode, request_decoder
-from exchange.serving.visits import flatten
+from exchange.serving.visits import copy_flat, flatten
 from matcher_ext import SnapshotError
 
 logger = logging.getLogger(__name__)
@@ -187,8 +187,11 @@ class EligibilityService:
         at_seconds: float,
         notes: Sequence[WarningNote] = (),
     ) -> Part:
-        flat = flatten(visit, live.attributes)
-        unknown = () if flat.keys() <= live.attributes else flat.keys() - live.attributes - STAMPED
+        flat = copy_flat(visit, live.attributes)
+        unknown: Set[str] = frozenset()
+        if flat is None:
+            flat = flatten(visit, live.attributes)
+            unknown = flat.keys() - live.attributes - STAMPED
         stamp_milliseconds(flat, publisher, int(at_seconds * 1000))
         log = self._log
         is_kept = log is not None and log.is_due()

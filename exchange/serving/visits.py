@@ -21,15 +21,26 @@ def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, ob
 
     An object under the name of an attribute is that attribute's value (a position is one).
     """
-    if isinstance(names, frozenset) and visit.keys() <= names:  # flat already, as most are
-        flat = dict(visit)
-    else:
-        flat = {}
-        _flatten_into(flat, "", visit, names, MAX_DEPTH)
+    flat: dict[str, object] = {}
+    _flatten_into(flat, "", visit, names, MAX_DEPTH)
+    bound_lists(flat)
+    return flat
+
+
+def copy_flat(visit: Mapping[str, object], names: frozenset[str]) -> dict[str, object] | None:
+    """The same for a visit that is flat already and knows only these names, as most are; else
+    None."""
+    if not visit.keys() <= names:
+        return None
+    flat = dict(visit)
+    bound_lists(flat)
+    return flat
+
+
+def bound_lists(flat: Mapping[str, object]) -> None:
     for value in flat.values():
         if type(value) is list and len(value) > MAX_LIST_LENGTH:
             raise invalid_visit(f"A list may have {MAX_LIST_LENGTH} elements, not more.")
-    return flat
 
 
 def _flatten_into(

@@ -7,7 +7,14 @@ from http import HTTPStatus
 import pytest
 
 from exchange.serving.problems import ProblemError
-from exchange.serving.visits import MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAME_LENGTH, flatten
+from exchange.serving.visits import (
+    MAX_ATTRIBUTES,
+    MAX_DEPTH,
+    MAX_LIST_LENGTH,
+    MAX_NAME_LENGTH,
+    copy_flat,
+    flatten,
+)
 
 NAMES = {"geo.country", "geo.location", "user.segments"}
 
@@ -22,6 +29,17 @@ def test_object_under_an_attributes_name_is_its_value() -> None:
     position = {"lat": 48.85, "lon": 2.35}
     assert flatten({"geo": {"location": position}}, NAMES) == {"geo.location": position}
     assert flatten({"geo.location": position}, NAMES) == {"geo.location": position}
+
+
+def test_visit_that_is_flat_already_is_copied_as_it_is() -> None:
+    names = frozenset(NAMES)
+    visit: dict[str, object] = {"geo.country": "USA", "user.segments": ["cars"]}
+    copied = copy_flat(visit, names)
+    assert copied == visit == flatten(visit, NAMES)
+    assert copied is not visit
+    assert copy_flat({**visit, "geo.city": "Reno"}, names) is None
+    with pytest.raises(ProblemError):
+        copy_flat({"user.segments": ["x"] * (MAX_LIST_LENGTH + 1)}, names)
 
 
 def test_empty_object_carries_nothing() -> None:
