@@ -15,9 +15,10 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import deltas, market, services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
 from exchange.snapshots.deltas import DamagedLogError, ask_for_build, write_changes
+from exchange.snapshots.drafting import MAX_REINSERTED
 from exchange.snapshots.market import read_market
 from exchange.snapshots.models import Change, DeltaLog, Quarantined, SnapshotBuild
-from tests.snapshots.story import Story, connect, run_campaign
+from tests.snapshots.story import STARTS, Story, connect, run_campaign
 from tests.snapshots.test_services import AMERICAN, build
 
 GERMAN: dict[str, object] = {"geo.country": "DEU", "user.age": 30}
@@ -467,3 +468,44 @@ def test_more_new_edges_than_the_snapshot_has_places_for_wait_for_a_build(
     assert "places" in SnapshotBuild.objects.get(status=Status.QUEUED).reason
     build()
     assert server.item()["path"] == ["daily-herald", "solberg-soda"]
+
+
+@pytest.mark.soak
+def test_twenty_thousand_bookings_fit_and_one_more_starts_a_build(
+    story: Story, directory: SnapshotDirectory
+) -> None:
+    """With the real limit: as many as a record may hold, then one more; then all at once."""
+    campaigns = [
+        Campaign(
+            advertiser=story.soda,
+            name=f"Campaign {number}",
+            expression=f"user.age > {number}",
+            status="live",
+            starts_at=STARTS,
+            bid_cpm=1,
+        )
+        for number in range(MAX_REINSERTED)
+    ]
+    Campaign.objects.bulk_create(campaigns)
+    Booking.objects.bulk_create(
+        Booking(campaign=campaign, publisher=story.tribune, advertiser=story.soda)
+        for campaign in campaigns
+    )
+    build()
+    waiting = SnapshotBuild.objects.filter(status=Status.QUEUED)
+    server = Server(directory)
+    Campaign.objects.filter(name__startswith="Campaign").update(bid_cpm=2)
+    write_changes()
+    log = DeltaLog.objects.get()
+    assert (log.reinserted_count, log.deferred_count) == (MAX_REINSERTED, 0)
+    assert not waiting.exists()
+    Campaign.objects.filter(pk=story.summer.pk).update(name="One more")
+    write_changes()
+    assert server.item()["campaign"] == "One more", "it does not wait for the build"
+    assert waiting.get().reason == "More than 20,000 bookings were changed since the last build."
+    build()
+    Campaign.objects.update(bid_cpm=3)
+    write_changes()
+    assert waiting.get().reason == "Very many rows (Campaign) were changed at once."
+    build()
+    assert server.item()["net_cpm"] == pytest.approx(3 * 0.9 * 0.8)
