@@ -18,8 +18,9 @@ from matcher_ext.arena cimport (
     clear_form,
 )
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.interning cimport intern_roots
 from matcher_ext.normal cimport normalise_texts
-from matcher_ext.rates cimport count_truths, group_predicates
+from matcher_ext.rates cimport check_rate, learn_rates
 from matcher_ext.draft cimport Entry
 from matcher_ext.graph cimport copy_node, find_plan_definition, is_reach, names_below
 from matcher_ext.layout cimport build_plan
@@ -38,7 +39,6 @@ from matcher_ext.store cimport (
     release,
     replace_definition,
 )
-from matcher_ext.visit cimport Visit, read_visit
 
 from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.errors import ExpressionError
@@ -54,7 +54,7 @@ from matcher_ext.refusals import (
 cdef enum:
     PATCH_FROM = 5000   # entries of an index that is not frozen anew after each change
     FEW_CHANGES = 64    # that never make a new freeze worth while
-    CHUNK = 4096        # texts that are normalised at a time: bounds the memory of a bulk insert
+    CHUNK = 512         # texts that are normalised at a time: their form stays in the caches
 
 
 cdef class ATree:
@@ -345,22 +345,8 @@ cdef class ATree:
 
     def learn_truth_rates(self, visits):
         """Measures how often each predicate is true of a sample; the next freeze goes by it."""
-        cdef Visit visit
-        cdef vector[uint32_t] counts
-        cdef vector[vector[uint32_t]] groups
-        cdef uint32_t seen = 0
-        cdef size_t i
         with self.lock:
-            group_predicates(&self.store, &self.catalog.table, &groups)
-            counts.assign(self.store.predicates.size(), 0)
-            for mapping in visits:
-                read_visit(self.catalog, mapping, &visit)
-                seen += 1
-                with nogil:
-                    count_truths(&self.store, &self.catalog.table, &groups, &visit, &counts)
-            if seen:
-                for i in range(counts.size()):
-                    self.store.rates[i] = (counts[i] + <float>0.1) / (seen + <float>0.2)
+            learn_rates(&self.store, self.catalog, visits)
             self.frozen = None
 
     def set_truth_rates(self, rates):
@@ -498,11 +484,13 @@ cdef class ATree:
                 raise DuplicateIdError(f"id {entry_id} is already in the index")
 
     def _add_chunk(self, vector[int64_t] ids):
+        cdef vector[uint32_t] nodes
         cdef size_t i
         with nogil:
             begin_form(&self.store, &self.form)
+            intern_roots(&self.store, &self.form, &nodes)
             for i in range(ids.size()):
-                self.roots[ids[i]] = intern(&self.store, &self.form, self.form.roots[i])
+                self.roots[ids[i]] = nodes[i]
 
     def _remove(self, int64_t entry_id):
         release(&self.store, self.roots[entry_id])
@@ -566,14 +554,3 @@ def compile_catalog(catalog):
 def text_of(expression):
     """An expression's text; a plain text is its own."""
     return expression if isinstance(expression, str) else expression.text
-
-
-def check_rate(text, rate):
-    """A truth rate as a float. A job that measured something else must hear of it."""
-    try:
-        number = float(rate)
-    except (TypeError, ValueError):
-        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not a number") from None
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not between 0 and 1")
-    return number

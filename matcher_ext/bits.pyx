@@ -119,20 +119,23 @@ cdef void number_terminals(Layout* layout, const vector[Ranked]* terminal) noexc
 
 # Links: who is above a leaf or an inner bit.
 
-cdef uint32_t source_of(const Layout* layout, uint32_t node) noexcept nogil:
+cdef void find_sources(Layout* layout) noexcept nogil:
     """A leaf, or leaves + inner bit; NOTHING for an AND that sets an OR's bit itself."""
-    if not is_inner(&layout.draft, node):
-        return layout.draft.leaf_of[layout.draft.nodes[node].first]
-    if layout.bit_of[node] == NOTHING:
-        return NOTHING
-    return layout.leaves.totals.leaves + layout.bit_of[node]
+    cdef const Draft* draft = &layout.draft
+    cdef uint32_t number
+    layout.source_of.assign(draft.nodes.size(), NOTHING)
+    for number in range(<uint32_t>draft.nodes.size()):
+        if not is_inner(draft, number):
+            layout.source_of[number] = draft.leaf_of[draft.nodes[number].first]
+        elif layout.bit_of[number] != NOTHING:
+            layout.source_of[number] = layout.leaves.totals.leaves + layout.bit_of[number]
 
 
 cdef void add_or_links(Layout* layout, uint32_t number, bint counting) noexcept nogil:
     cdef const PlanNode* node = &layout.draft.nodes[number]
     cdef uint32_t i, source
     for i in range(node.count):
-        source = source_of(layout, layout.draft.edges[node.first + i])
+        source = layout.source_of[layout.draft.edges[node.first + i]]
         if source == NOTHING:
             continue
         if counting:
@@ -151,7 +154,7 @@ cdef void add_links(Layout* layout, bint counting) noexcept nogil:
         if draft.nodes[number].kind == NORMAL_OR:
             add_or_links(layout, number, counting)
         elif draft.nodes[number].kind == NORMAL_AND:
-            source = source_of(layout, draft.access[number])
+            source = layout.source_of[draft.access[number]]
             if counting:
                 layout.and_first[source + 1] += 1
             else:
@@ -177,6 +180,7 @@ cdef void link_nodes(Layout* layout) noexcept nogil:
     cdef size_t sources = layout.leaves.totals.leaves + layout.leaves.totals.bits + 1
     layout.or_first.assign(sources + 1, 0)
     layout.and_first.assign(sources + 1, 0)
+    find_sources(layout)
     add_links(layout, True)
     add_up(&layout.or_first)
     add_up(&layout.and_first)

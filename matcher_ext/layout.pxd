@@ -23,6 +23,7 @@ cdef cppclass Layout:
     vector[uint32_t] terminal_nodes
     vector[uint32_t] leaf_nodes         # leaf -> the node that may be a root, or NOTHING
     # Links by source (a leaf, or leaves + an inner bit), found by counting.
+    vector[uint32_t] source_of          # by pushed node, or NOTHING
     vector[uint32_t] or_first
     vector[uint32_t] or_targets         # bits
     vector[uint32_t] and_first

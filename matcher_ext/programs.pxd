@@ -4,6 +4,7 @@ Tests are ordered by what they cost and how likely they end the matter: in an AN
 cost / (1 - rate), in an OR by cost / rate (overlapping-subscriptions-debs07).
 """
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.draft cimport Draft
@@ -19,6 +20,7 @@ cdef cppclass Programs:
     vector[uint32_t] definition_slots   # of each definition and of its negation; never shared with
                                         #   a part of the same content: it may be replaced
     vector[uint32_t] slot_nodes         # slot -> node; after the slots that it asks
+    vector[pair[float, uint32_t]] ranked    # children that are being written, as a stack
     vector[Instruction] instructions
     vector[uint32_t] labels
 
@@ -26,7 +28,7 @@ cdef cppclass Programs:
 cdef void write_program(
     const Draft* draft,
     Programs* programs,
-    vector[uint32_t]* children,
+    const vector[uint32_t]* children,
     uint32_t flags,
     vector[uint32_t]* records,
 ) noexcept nogil
@@ -35,6 +37,8 @@ cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
 ) noexcept nogil
 cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil
+# Whether any program asks a slot.
+cdef bint has_slots(const Draft* draft) noexcept nogil
 # Gives a definition's slot a number, unless it has one, after those that it asks.
 cdef void number_definition(
     const Draft* draft, Programs* programs, uint32_t definition

@@ -52,6 +52,14 @@ cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil:
     programs.definition_slots.assign(2 * draft.definitions.size(), NOTHING)
 
 
+cdef bint has_slots(const Draft* draft) noexcept nogil:
+    cdef uint32_t number
+    for number in range(<uint32_t>draft.nodes.size()):
+        if asks_slot(draft, number):
+            return True
+    return False
+
+
 cdef void number_below(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
     """The slots that a slot with this content asks."""
     cdef const PlanNode* node = &draft.nodes[number]
@@ -106,58 +114,57 @@ cdef void add_node(
     const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
 ) noexcept nogil:
     cdef const PlanNode* node = &draft.nodes[number]
-    cdef vector[uint32_t] children
     if node.kind == NORMAL_PREDICATE or asks_slot(draft, number):
         add_test(draft, programs, number, yes, no, falls)
         return
-    children.assign(
-        draft.edges.data() + node.first, draft.edges.data() + node.first + node.count
+    add_children(
+        draft, programs, draft.edges.data() + node.first, node.count, node.kind, yes, no, falls
     )
-    add_children(draft, programs, &children, node.kind, yes, no, falls)
 
 
-cdef void order_children(
-    const Draft* draft, vector[uint32_t]* children, uint8_t kind
+cdef void rank_children(
+    const Draft* draft, Programs* programs, const uint32_t* children, uint32_t count, uint8_t kind
 ) noexcept nogil:
-    cdef vector[pair[float, uint32_t]] ranked
+    """Puts them on the stack, in the order of their tests."""
     cdef pair[float, uint32_t] item
     cdef float ends
-    cdef size_t i
-    for i in range(children.size()):
-        item.second = children[0][i]
+    cdef uint32_t i
+    for i in range(count):
+        item.second = children[i]
         ends = draft.rates[item.second]
         if kind == NORMAL_AND:
             ends = 1 - ends
         item.first = draft.test_costs[item.second] / max(ends, <float>1e-6)
-        ranked.push_back(item)
-    sort(ranked.begin(), ranked.end())
-    for i in range(children.size()):
-        children[0][i] = ranked[i].second
+        programs.ranked.push_back(item)
+    sort(programs.ranked.end() - count, programs.ranked.end())
 
 
 cdef void add_children(
     const Draft* draft,
     Programs* programs,
-    vector[uint32_t]* children,
+    const uint32_t* children,
+    uint32_t count,
     uint8_t kind,
     uint32_t yes,
     uint32_t no,
     bint falls,
 ) noexcept nogil:
-    cdef size_t i
-    cdef uint32_t label
-    order_children(draft, children, kind)
-    for i in range(children.size()):
-        if i + 1 == children.size():
-            add_node(draft, programs, children[0][i], yes, no, falls)
-            return
+    cdef size_t first = programs.ranked.size()
+    cdef uint32_t label, child, i
+    rank_children(draft, programs, children, count, kind)
+    for i in range(count):
+        child = programs.ranked[first + i].second
+        if i + 1 == count:
+            add_node(draft, programs, child, yes, no, falls)
+            break
         label = <uint32_t>programs.labels.size()
         programs.labels.push_back(0)
         if kind == NORMAL_AND:
-            add_node(draft, programs, children[0][i], label, no, True)
+            add_node(draft, programs, child, label, no, True)
         else:
-            add_node(draft, programs, children[0][i], yes, label, False)
+            add_node(draft, programs, child, yes, label, False)
         programs.labels[label] = <uint32_t>programs.instructions.size()
+    programs.ranked.resize(first)
 
 
 cdef bint is_wide(const Programs* programs) noexcept nogil:
@@ -199,13 +206,16 @@ cdef void begin_program(Programs* programs) noexcept nogil:
 cdef void write_program(
     const Draft* draft,
     Programs* programs,
-    vector[uint32_t]* children,
+    const vector[uint32_t]* children,
     uint32_t flags,
     vector[uint32_t]* records,
 ) noexcept nogil:
     begin_program(programs)
     if children.size():
-        add_children(draft, programs, children, NORMAL_AND, WHEN_TRUE, WHEN_FALSE, True)
+        add_children(
+            draft, programs, children.data(), <uint32_t>children.size(), NORMAL_AND, WHEN_TRUE,
+            WHEN_FALSE, True,
+        )
     put_program(programs, flags, records)
 
 
@@ -213,14 +223,11 @@ cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t number, vector[uint32_t]* records
 ) noexcept nogil:
     cdef const PlanNode* node = &draft.nodes[number]
-    cdef vector[uint32_t] children
     begin_program(programs)
     if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
-        children.assign(
-            draft.edges.data() + node.first, draft.edges.data() + node.first + node.count
-        )
         add_children(
-            draft, programs, &children, node.kind, WHEN_TRUE, WHEN_FALSE, True
+            draft, programs, draft.edges.data() + node.first, node.count, node.kind, WHEN_TRUE,
+            WHEN_FALSE, True,
         )
     elif node.kind != NORMAL_TRUE and node.kind != NORMAL_FALSE:
         add_test(draft, programs, number, WHEN_TRUE, WHEN_FALSE, True)

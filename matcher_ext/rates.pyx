@@ -3,9 +3,9 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NORMAL_PREDICATE, PRESENT, TRUE, Predicate
-from matcher_ext.catalog cimport CatalogTable
+from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.store cimport NodeStore, view_store
-from matcher_ext.visit cimport Visit, test_predicate
+from matcher_ext.visit cimport Visit, read_visit, test_predicate
 
 
 cdef void group_predicates(
@@ -13,6 +13,7 @@ cdef void group_predicates(
 ) noexcept nogil:
     cdef const Predicate* predicate
     cdef size_t i
+    """By attribute; behind them, those that a visit without the attribute may meet."""
     groups.resize(table.attributes.size() + 1)
     for i in range(store.nodes.size()):
         if store.nodes[i].uses and store.nodes[i].kind == NORMAL_PREDICATE:
@@ -48,3 +49,32 @@ cdef void count_truths(
     for i in range(visit.carried.size()):
         count_group(store, table, &groups[0][visit.carried[i]], visit, counts)
     count_group(store, table, &groups[0].back(), visit, counts)
+
+
+cdef int learn_rates(NodeStore* store, CompiledCatalog catalog, object visits) except -1:
+    cdef Visit visit
+    cdef vector[uint32_t] counts
+    cdef vector[vector[uint32_t]] groups
+    cdef uint32_t seen = 0
+    cdef size_t i
+    group_predicates(store, &catalog.table, &groups)
+    counts.assign(store.predicates.size(), 0)
+    for mapping in visits:
+        read_visit(catalog, mapping, &visit)
+        seen += 1
+        with nogil:
+            count_truths(store, &catalog.table, &groups, &visit, &counts)
+    if seen:
+        for i in range(counts.size()):
+            store.rates[i] = (counts[i] + <float>0.1) / (seen + <float>0.2)
+    return 0
+
+
+cdef object check_rate(object text, object rate):
+    try:
+        number = float(rate)
+    except (TypeError, ValueError):
+        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not a number") from None
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"the truth rate of {text!r} is {rate!r}: not between 0 and 1")
+    return number

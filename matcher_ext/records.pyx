@@ -19,6 +19,7 @@ from matcher_ext.plan cimport (
 )
 from matcher_ext.programs cimport (
     begin_slots,
+    has_slots,
     number_definition,
     number_slots,
     write_program,
@@ -85,7 +86,7 @@ cdef void put_slots(Layout* layout, const RouteSpec* spec) noexcept nogil:
         number_routes(layout, spec)
     for number in range(<uint32_t>draft.definitions.size()):
         number_definition(draft, &layout.programs, number)
-    for number in range(<uint32_t>draft.nodes.size()):
+    for number in range(<uint32_t>draft.nodes.size() if has_slots(draft) else 0):
         if draft.pushed[number] and is_inner(draft, number):
             pull_children(draft, number, draft.access[number], NOTHING, &pulled)
             if draft.pushed[number] != BY_CHILD:
