@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arrow cimport Batch, Stream
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.pages cimport use_large_pages
 
 
 def read_groups(groups, group_count):
@@ -53,6 +54,7 @@ cdef class IdBuffer:
             if grown == NULL:
                 with gil:
                     raise MemoryError
+            use_large_pages(grown, 2 * (self.size + count) * sizeof(int64_t))
             self.ids = grown
             self.room = 2 * (self.size + count)
         self.size += count
