@@ -25,7 +25,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport INTEGER_SET, STRING_SET
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.plan cimport Plan
+from matcher_ext.plan cimport Expression, Plan
 
 cdef enum CircuitKind:
     C_RANGE
@@ -54,8 +54,12 @@ cdef enum:
     SHORT_LIST = 8
 
 cdef cppclass Circuit:
-    """The expressions first_expression : end_expression of a plan. Never changed once written."""
+    """The expressions first_expression : end_expression of a plan. Never changed once written.
+
+    Those numbers are in an order of its own: expressions with the same first child are neighbours.
+    """
     vector[uint32_t] code
+    vector[Expression] expressions
     vector[uint32_t] roots          # by expression: offset into code
     vector[uint32_t] starts         # by node: offset into code
     vector[uint8_t] heavy           # by node

@@ -8,7 +8,6 @@ from matcher_ext.arena cimport (
     FLOAT,
     NORMAL_AND,
     NORMAL_OR,
-    NORMAL_PREDICATE,
     NORMAL_REFERENCE,
     NORMAL_TRUE,
     NOTHING,
@@ -32,12 +31,21 @@ cdef cppclass Survey:
     vector[uint8_t] depths
     vector[uint32_t] numbers        # of nodes of the circuit, or NOTHING
     vector[uint32_t] waiting        # numbered, not written yet
+    # By leaf, written once: a leaf has many uses, and finding its positions takes a search.
+    vector[uint32_t] leaf_starts    # into leaf_words, and the end
+    vector[uint32_t] leaf_words
+    vector[uint8_t] leaf_is_kept
+
+
+cdef inline bint is_leaf(const Plan* plan, uint32_t number) noexcept nogil:
+    """Known without a look at the node: predicates come first, each under its leaf's number."""
+    return number < plan.totals.leaves
 
 
 cdef uint32_t resolve(const Plan* plan, uint32_t number) noexcept nogil:
     """What a chain of references stands for, or NOTHING: false."""
     cdef const PlanNode* node
-    while number != NOTHING:
+    while number != NOTHING and not is_leaf(plan, number):
         node = &plan.nodes[number]
         if node.kind != NORMAL_REFERENCE:
             return number
@@ -156,7 +164,7 @@ cdef void write_bounds(
 
 
 cdef void write_leaf(
-    const Plan* plan, const CatalogTable* table, uint32_t leaf, Circuit* circuit
+    const Plan* plan, const CatalogTable* table, uint32_t leaf, vector[uint32_t]* code
 ) noexcept nogil:
     cdef const Predicate* predicate = &plan.predicates.predicates[leaf]
     cdef int group = group_of(predicate)
@@ -165,48 +173,66 @@ cdef void write_leaf(
     cdef uint32_t ends
     if group == G_PRESENT:
         ends = 1 if of_set else 2 * plan.attributes[predicate.attribute].key_count + 1
-        write_range(presence, False, 0, ends, &circuit.code)
+        write_range(presence, False, 0, ends, code)
     elif group == GROUPS:
-        circuit.code.push_back(C_MISSING | presence << KIND_BITS)
+        code.push_back(C_MISSING | presence << KIND_BITS)
     elif group == G_MEMBER or group == G_STRANGER:
         write_positions(
             plan, table, predicate,
-            (C_ANY_OF if of_set else C_MEMBER) + (group == G_STRANGER), &circuit.code,
+            (C_ANY_OF if of_set else C_MEMBER) + (group == G_STRANGER), code,
         )
     elif group < G_MEMBER and not of_set:
-        write_bounds(plan, table, predicate, group, &circuit.code)
+        write_bounds(plan, table, predicate, group, code)
     else:
-        circuit.is_lazy = True
-        circuit.code.push_back(C_LAZY | leaf << KIND_BITS)
+        code.push_back(C_LAZY | leaf << KIND_BITS)
 
 
-# 3. Nodes.
-
-cdef bint is_kept(
-    const Plan* plan, const CatalogTable* table, const Survey* survey, uint32_t number
+cdef bint is_leaf_kept(
+    const Plan* plan, const CatalogTable* table, uint32_t leaf
 ) noexcept nogil:
-    """Whether a node's answer is worth a number."""
-    cdef const PlanNode* node = &plan.nodes[number]
-    cdef const Predicate* predicate
-    cdef int group
-    if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
-        return survey.uses[number] > 1 or survey.sizes[number] > HEAVY
-    if node.kind != NORMAL_PREDICATE:
-        return False
-    predicate = &plan.predicates.predicates[node.first]
-    group = group_of(predicate)
+    cdef const Predicate* predicate = &plan.predicates.predicates[leaf]
+    cdef int group = group_of(predicate)
     if group == G_MEMBER or group == G_STRANGER:
         return predicate.count > SHORT_LIST or is_set(table.attributes[predicate.attribute].type)
     return group >= G_LAZY
 
 
+cdef void write_leaves(const Plan* plan, const CatalogTable* table, Survey* survey) noexcept nogil:
+    cdef uint32_t leaf
+    for leaf in range(plan.totals.leaves):
+        survey.leaf_starts.push_back(<uint32_t>survey.leaf_words.size())
+        survey.leaf_is_kept.push_back(is_leaf_kept(plan, table, leaf))
+        write_leaf(plan, table, leaf, &survey.leaf_words)
+    survey.leaf_starts.push_back(<uint32_t>survey.leaf_words.size())
+
+
+cdef void copy_leaf(const Survey* survey, uint32_t leaf, Circuit* circuit) noexcept nogil:
+    cdef uint32_t first = survey.leaf_starts[leaf], i
+    if survey.leaf_words[first] & KIND_MASK == C_LAZY:
+        circuit.is_lazy = True
+    for i in range(first, survey.leaf_starts[leaf + 1]):
+        circuit.code.push_back(survey.leaf_words[i])
+
+
+# 3. Nodes.
+
+cdef bint is_kept(const Plan* plan, const Survey* survey, uint32_t number) noexcept nogil:
+    """Whether a node's answer is worth a number."""
+    cdef uint8_t kind
+    if is_leaf(plan, number):
+        return survey.leaf_is_kept[number]
+    kind = plan.nodes[number].kind
+    return (kind == NORMAL_AND or kind == NORMAL_OR) and (
+        survey.uses[number] > 1 or survey.sizes[number] > HEAVY
+    )
+
+
 cdef void write_use(
-    const Plan* plan, const CatalogTable* table, Survey* survey, uint32_t number,
-    Circuit* circuit,
+    const Plan* plan, Survey* survey, uint32_t number, Circuit* circuit
 ) noexcept nogil:
     """A node where it is used: its number, or itself."""
-    if number == NOTHING or not is_kept(plan, table, survey, number):
-        write_node(plan, table, survey, number, circuit)
+    if number == NOTHING or not is_kept(plan, survey, number):
+        write_node(plan, survey, number, circuit)
         return
     if survey.numbers[number] == NOTHING:
         survey.numbers[number] = <uint32_t>circuit.starts.size()
@@ -217,8 +243,7 @@ cdef void write_use(
 
 
 cdef void write_children(
-    const Plan* plan, const CatalogTable* table, Survey* survey, const PlanNode* node,
-    Circuit* circuit,
+    const Plan* plan, Survey* survey, const PlanNode* node, Circuit* circuit
 ) noexcept nogil:
     """Predicates first: their rows need not be found, they are there."""
     cdef size_t start = circuit.code.size()
@@ -231,24 +256,24 @@ cdef void write_children(
     for turn in range(2):
         for i in range(node.count):
             child = resolve(plan, plan.edges[node.first + i])
-            if (child != NOTHING and plan.nodes[child].kind == NORMAL_PREDICATE) == (turn == 0):
-                write_use(plan, table, survey, child, circuit)
+            if is_leaf(plan, child) == (turn == 0):
+                write_use(plan, survey, child, circuit)
     circuit.code[start + 1] = <uint32_t>(circuit.code.size() - start - 2)
 
 
 cdef void write_node(
-    const Plan* plan, const CatalogTable* table, Survey* survey, uint32_t number,
-    Circuit* circuit,
+    const Plan* plan, Survey* survey, uint32_t number, Circuit* circuit
 ) noexcept nogil:
     cdef uint8_t kind = 0
+    if is_leaf(plan, number):
+        copy_leaf(survey, number, circuit)
+        return
     if number != NOTHING:
         kind = plan.nodes[number].kind
-    if number != NOTHING and kind == NORMAL_PREDICATE:
-        write_leaf(plan, table, plan.nodes[number].first, circuit)
-    elif number != NOTHING and (kind == NORMAL_AND or kind == NORMAL_OR) and (
+    if number != NOTHING and (kind == NORMAL_AND or kind == NORMAL_OR) and (
         plan.nodes[number].count
     ):
-        write_children(plan, table, survey, &plan.nodes[number], circuit)
+        write_children(plan, survey, &plan.nodes[number], circuit)
     elif number != NOTHING and kind == NORMAL_TRUE:
         circuit.code.push_back(C_TRUE)
     else:
@@ -257,8 +282,7 @@ cdef void write_node(
 
 
 cdef void write_waiting(
-    const Plan* plan, const CatalogTable* table, Survey* survey,
-    vector[pair[uint32_t, uint32_t]]* early, Circuit* circuit,
+    const Plan* plan, Survey* survey, vector[pair[uint32_t, uint32_t]]* early, Circuit* circuit
 ) noexcept nogil:
     """What an expression uses for the first time stands behind it, the innermost last."""
     cdef pair[uint32_t, uint32_t] item
@@ -269,9 +293,25 @@ cdef void write_waiting(
         if survey.sizes[item.first] == MOST_SIZE and survey.depths[item.first] == 0:
             early.push_back(item)
         circuit.starts[item.second] = <uint32_t>circuit.code.size()
-        write_node(plan, table, survey, item.first, circuit)
+        write_node(plan, survey, item.first, circuit)
         i += 1
     survey.waiting.clear()
+
+
+cdef void order_expressions(
+    const Plan* plan, vector[pair[uint32_t, uint32_t]]* order
+) noexcept nogil:
+    """By their first children: in the order of ids, neighbours would have nothing in common."""
+    cdef pair[uint32_t, uint32_t] item
+    cdef uint32_t i
+    order.reserve(plan.expression_count)
+    for i in range(plan.expression_count):
+        item.first = resolve(plan, plan.expressions[i].node)
+        item.second = i
+        if item.first != NOTHING and not is_leaf(plan, item.first) and plan.nodes[item.first].count:
+            item.first = plan.edges[plan.nodes[item.first].first]
+        order.push_back(item)
+    sort(order.begin(), order.end())
 
 
 cdef void write_circuit(
@@ -281,19 +321,24 @@ cdef void write_circuit(
     size_t most_words,
     Circuit* circuit,
 ) noexcept nogil:
-    cdef vector[pair[uint32_t, uint32_t]] early
+    cdef vector[pair[uint32_t, uint32_t]] early, order
+    cdef const Expression* expression
     cdef Survey survey
     cdef uint32_t i = first_expression
     cdef size_t k
     survey_nodes(plan, &survey)
+    write_leaves(plan, table, &survey)
+    order_expressions(plan, &order)
     circuit.first_expression = first_expression
     circuit.is_lazy = False
     while i < plan.expression_count and (
         circuit.code.size() < most_words or i == first_expression
     ):
         circuit.roots.push_back(<uint32_t>circuit.code.size())
-        write_use(plan, table, &survey, resolve(plan, plan.expressions[i].node), circuit)
-        write_waiting(plan, table, &survey, &early, circuit)
+        expression = &plan.expressions[order[i].second]
+        circuit.expressions.push_back(expression[0])
+        write_use(plan, &survey, resolve(plan, expression.node), circuit)
+        write_waiting(plan, &survey, &early, circuit)
         i += 1
     circuit.end_expression = i
     circuit.code.resize(circuit.code.size() + 64)       # may be read ahead, never run

@@ -1,12 +1,12 @@
 """Chooses between the two ways to count, and feeds them with rows (counting.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 
+from matcher_ext.block_counts cimport count_block
 from matcher_ext.blocks cimport MOST_ROWS, open_block, read_block
 from matcher_ext.cells cimport read_rows
 from matcher_ext.matching cimport match_visit
 from matcher_ext.plan cimport CANDIDATES, section_count
 from matcher_ext.results cimport list_entries
-from matcher_ext.slices cimport count_block
 from matcher_ext.visit cimport Value, Visit
 
 cdef extern from * nogil:

@@ -1,29 +1,15 @@
-"""Readers of values that are written as text: time stamps, weekly schedules, addresses, hosts.
+"""Readers of values that are written as text: numbers, time stamps, weekly schedules, hosts.
 
 Shared by the parser (literals) and the visit (values), so that both sides agree.
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector
-
-cdef enum Reading:
-    READ_OK
-    READ_BAD
-    READ_HOST_BITS      # a network with bits set beyond its prefix
-
-cdef struct Address:    # 128 bits; v4 is mapped to ::ffff:a.b.c.d
-    uint64_t high
-    uint64_t low
 
 cdef enum:
     MINUTES_OF_WEEK = 10080
 
 # RFC 3339 to milliseconds since 1970 UTC; finer digits are cut.
 cdef bint read_timestamp(const char* text, size_t length, int64_t* ms) noexcept nogil
-cdef bint read_address(const char* text, size_t length, Address* address) noexcept nogil
-cdef Reading read_network(
-    const char* text, size_t length, Address* address, int64_t* prefix
-) noexcept nogil
-cdef bint in_network(Address address, Address network, int64_t prefix) noexcept nogil
 # Appends pairs (from, to) of minutes of the week, ascending, merged, `to` excluded.
 cdef bint read_schedule(const char* text, size_t length, vector[int64_t]* pairs) noexcept nogil
 cdef int64_t minute_of_week(int64_t ms, int64_t offset_minutes) noexcept nogil

@@ -7,9 +7,11 @@ from matcher_ext.arena cimport *
 from matcher_ext.catalog cimport Attribute, CatalogTable, List, find_list
 from matcher_ext.escapes cimport decode_string
 from matcher_ext.lexer cimport *
+from matcher_ext.addresses cimport (
+    READ_BAD, READ_HOST_BITS, Address, Reading, read_address, read_network,
+)
 from matcher_ext.literals cimport (
-    READ_BAD, READ_HOST_BITS, Address, Reading, fold, host_length, is_host, read_address,
-    read_float, read_integer, read_network, read_schedule, read_timestamp,
+    fold, host_length, is_host, read_float, read_integer, read_schedule, read_timestamp,
 )
 from matcher_ext.parser cimport MAX_LIST, MAX_VALUES
 from matcher_ext.problems cimport *

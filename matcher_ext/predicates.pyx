@@ -8,8 +8,9 @@ from libc.string cimport memchr
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.addresses cimport Address, in_network
 from matcher_ext.arena cimport *
-from matcher_ext.literals cimport Address, in_network, read_schedule
+from matcher_ext.literals cimport read_schedule
 
 
 cdef uint32_t make_predicate(

@@ -13,13 +13,14 @@ parts are true of a hundredth of a block, most ANDs of no row at all.
 Answers are kept in a pool up to `most_answers` bytes; beyond, all are forgotten before the next
 expression, and made again when asked for.
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.blocks cimport Block
+from matcher_ext.blocks cimport MOST_ROWS, Block
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.circuit cimport Circuit
 from matcher_ext.plan cimport Plan
+from matcher_ext.rows cimport Rows
 
 cdef enum Answer:               # the lower bits of a node's state
     UNANSWERED                  # above: rows that were tested one by one
@@ -32,12 +33,6 @@ cdef enum:
     MOST_LISTED = 96            # rows of a kept list
     FEW_TESTS = 16              # rows; a node that was tested so often is answered
     FEW_OTHERS = 24             # rows; all carriers of an attribute but so few are one bitmap
-
-cdef struct Rows:               # a list or a bitmap; count 0: neither
-    const uint16_t* list
-    const uint64_t* bits
-    uint32_t count
-    bint is_lasting             # stays while other parts are evaluated
 
 cdef cppclass Slices:
     """The memory of one thread that counts."""
@@ -54,5 +49,17 @@ cdef cppclass Slices:
     vector[uint64_t] bitmaps
     vector[uint64_t] marks      # scratch, empty between uses
 
-# Evaluates a circuit over a block and adds to counts: one line per group.
-cdef void count_block(Slices* slices, int64_t* counts) noexcept nogil
+# The rows of a part; unless they are lasting, in the scratch of this depth or below.
+cdef void find_rows(
+    Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
+) noexcept nogil
+# Those of a node, which are kept.
+cdef void answer_node(Slices* slices, uint32_t node, uint32_t depth, Rows* found) noexcept nogil
+
+
+cdef inline uint16_t* list_at(Slices* slices, uint32_t depth) noexcept nogil:
+    return slices.lists.data() + depth * MOST_ROWS
+
+
+cdef inline uint64_t* bitmap_at(Slices* slices, uint32_t depth) noexcept nogil:
+    return slices.bitmaps.data() + depth * (MOST_ROWS // 64)

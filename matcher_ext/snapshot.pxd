@@ -3,7 +3,6 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
-from matcher_ext.blocks cimport RowSource
 from matcher_ext.circuit cimport Circuit
 from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Meaning, Scratch
@@ -62,20 +61,12 @@ cdef class Snapshot:
     # Before anything that reads nodes, expressions, definitions or predicates of the plan.
     cdef int _thaw(self) except -1
     cdef ScratchHolder _take(self)
-    cdef CounterHolder _take_counter(self)
-    cdef CircuitHolder _take_circuit(self, uint32_t expression, size_t most_words)
-    cdef int _count_rows(
-        self, const RowSource* source, ScratchHolder holder, CounterHolder held,
-        int64_t working_bytes, int64_t* counts,
-    ) except -1
     cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*, bint wants_paths=*)
     cdef void _run(
         self, ScratchHolder holder, const vector[uint64_t]* dead, bint is_preset, bint is_begun
     ) noexcept nogil
     cdef object _lend(self, ScratchHolder holder, answers)
-    cdef void _reach(self, ScratchHolder holder) noexcept
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1
-    cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF
     cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
 

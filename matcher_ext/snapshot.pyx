@@ -1,7 +1,6 @@
 """The Python face of a frozen index: save, open, match, count."""
 import json
 import threading
-import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,29 +12,12 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, Truth
-from matcher_ext.arrow cimport Batch
-from matcher_ext.batches cimport IdBuffer, to_numpy
-from matcher_ext.blocks cimport MOST_ROWS, RowSource
-from matcher_ext.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.cells cimport read_row, read_rows
+from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.checking cimport check_plan
-from matcher_ext.circuit cimport write_circuit
-from matcher_ext.counting cimport (
-    VISITS_AT_ONCE,
-    Counter,
-    count_singly,
-    count_sliced,
-    exchange_visits,
-    is_worth_slicing,
-    most_circuit_words,
-    open_counter,
-)
 from matcher_ext.graph cimport (
     begin_graph_visit,
-    draw_node,
     evaluate_node,
     find_plan_definition,
-    find_reasons,
     reach_of,
 )
 from matcher_ext.asking cimport preset_slot, replace_slot
@@ -44,16 +26,15 @@ from matcher_ext.matching cimport (
     match_visit,
     open_scratch,
     run_match,
-    walk_visit,
 )
 from matcher_ext.filling cimport Meaning, Scratch
+from matcher_ext.pages cimport use_large_pages
 from matcher_ext.paths cimport copy_paths
 from matcher_ext.plan cimport *
 from matcher_ext.results cimport copy_ids, count_matched, drop_dead
 from matcher_ext.thaw cimport lend_graph, thaw_graph
-from matcher_ext.visit cimport Visit, clear_visit, is_eligible, read_visit
+from matcher_ext.visit cimport clear_visit, read_visit
 
-from matcher_ext.batches import read_batches, read_groups
 from matcher_ext.files import check_once, map_file, write_file
 from matcher_ext.refusals import SnapshotError, UnknownIdError
 
@@ -62,7 +43,6 @@ CHECKS = 3
 WORKING_BYTES = 512 << 20
 
 cdef enum:
-    FIRST_ROWS = 16         # matched one by one to see how long that takes
     # A match of fewer takes less time than waking the thread that waits for the GIL, which then
     # finds it taken again: with eight threads that doubled the processor time of a request.
     FEW_ENTRIES = 50000
@@ -256,95 +236,18 @@ cdef class Snapshot:
         An alternative counts as failed with all of its conditions. A required attribute that the
         visit lacks fails everything.
         """
-        cdef ScratchHolder holder = self._take()
-        self._thaw()
-        read_visit(self.catalog, visit, &holder.scratch.visit)
-        reasons = {}
-        missing = []
-        if not is_eligible(&self.catalog.table, &holder.scratch.visit):
-            missing = self._missing(holder)
-        self._reach(holder)
-        begin_graph_visit(&self.plan, &holder.graph)
-        if self.answers:
-            self._tell_graph(holder)
-        for entry_id in ids:
-            found = {}
-            find_reasons(
-                &self.plan, self.catalog, &holder.scratch.visit, &holder.graph,
-                self._node_of(entry_id), None, found,
-            )
-            reasons[entry_id] = missing + [line for line in found.values() if line is not None]
-        self.pool.append(holder)
-        return reasons
-
-    cdef void _reach(self, ScratchHolder holder) noexcept:
-        """Tells the graph who is reached."""
-        cdef size_t i
-        holder.graph.reached.assign(self.plan.routes.reach_count, 0)
-        if self.plan.routes.reach_count == 0:
-            return
-        with nogil:
-            walk_visit(&self.plan, &self.catalog.table, &holder.scratch)
-        for i in range(holder.scratch.reached.size()):
-            holder.graph.reached[holder.scratch.reached[i].reach] = (
-                holder.scratch.reached[i].way != NOTHING
-            )
-
-    def _tell_graph(self, ScratchHolder holder):
-        """Tells the graph what code answers."""
-        answers = self._lend(holder, None)
-        if begin_match(&self.plan, &self.catalog.table, &holder.scratch):
-            answers.tell_graph(holder, self)
-            run_match(&self.plan, &self.catalog.table, &holder.scratch)
-        answers.settle(holder)
-
-    def _missing(self, ScratchHolder holder):
-        cdef uint32_t attribute
-        return [
-            (None, f"{self.catalog.names[attribute]} is present", False)
-            for attribute in self.catalog.table.required
-            if not holder.scratch.visit.values[attribute].known
-        ]
+        from matcher_ext import reasons
+        return reasons.why_not(self, visit, ids)
 
     def to_graphviz(self, entry_id):
         """An entry's expression as the index holds it, in Graphviz's language."""
-        self._thaw()
-        return draw_node(&self.plan, self.catalog, self._node_of(entry_id), f"id {entry_id}")
+        from matcher_ext import reasons
+        return reasons.to_graphviz(self, entry_id)
 
     def match_batch(self, record_batch):
         """(offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
-        cdef ScratchHolder holder = self._take()
-        cdef Batch batch
-        cdef vector[int64_t] offsets
-        cdef vector[Visit] visits
-        cdef IdBuffer ids = IdBuffer()
-        cdef size_t count
-        cdef int64_t first, rows, row
-        answers = self._lend_rows(holder) if self.answers else None
-        visits.resize(VISITS_AT_ONCE)
-        offsets.push_back(0)
-        for batch in read_batches(self.catalog, record_batch):
-            with nogil:
-                first = 0
-                while first < batch.rows:
-                    rows = min(<int64_t>VISITS_AT_ONCE, batch.rows - first)
-                    read_rows(
-                        &self.catalog.table, &batch.columns, &batch.leaves, first, rows,
-                        visits.data(),
-                    )
-                    for row in range(rows):
-                        exchange_visits(&holder.scratch.visit, &visits[row])
-                        match_visit(&self.plan, &self.catalog.table, &holder.scratch)
-                        exchange_visits(&holder.scratch.visit, &visits[row])
-                        copy_ids(
-                            &self.plan, &holder.scratch, ids.take(count_matched(&holder.scratch))
-                        )
-                        offsets.push_back(<int64_t>ids.size)
-                    first += rows
-        if answers is not None:
-            answers.settle(holder)
-        self.pool.append(holder)
-        return to_numpy(&offsets), ids.to_numpy()
+        from matcher_ext import batching
+        return batching.match_batch(self, record_batch)
 
     def count_batch(
         self, record_batch, groups=None, *, group_count=None, working_bytes=WORKING_BYTES
@@ -355,27 +258,13 @@ cdef class Snapshot:
         out); the answer then has one line per code. Beside the answer, and whatever the size of
         index and batch, no more than about `working_bytes` of memory are used.
         """
-        lines, codes = read_groups(groups, group_count)
-        counts = numpy.zeros((lines, len(self)), dtype=numpy.int64)
-        self._count(record_batch, codes, counts, working_bytes)
-        self.ids    # makes the order
-        counts = counts[:, self.id_order]
-        return counts[0] if groups is None else counts
+        from matcher_ext import batching
+        return batching.count_batch(self, record_batch, groups, group_count, working_bytes)
 
     def malformed_rows(self, record_batch):
         """How many attributes of each row carried a value of a wrong type."""
-        cdef ScratchHolder holder = self._take()
-        cdef Batch batch
-        cdef vector[int64_t] counts
-        cdef int64_t row
-        for batch in read_batches(self.catalog, record_batch):
-            for row in range(batch.rows):
-                read_row(
-                    &self.catalog.table, &batch.columns, &batch.leaves, row, &holder.scratch.visit
-                )
-                counts.push_back(<int64_t>holder.scratch.visit.malformed.size())
-        self.pool.append(holder)
-        return to_numpy(&counts)
+        from matcher_ext import batching
+        return batching.malformed_rows(self, record_batch)
 
     def stats(self):
         """Sizes of the index; `records` and `bytes` in bytes."""
@@ -398,34 +287,6 @@ cdef class Snapshot:
             "bytes": self.plan.header.size,
         }
 
-    def _count(
-        self, record_batch, const int64_t[::1] codes, int64_t[:, ::1] counts,
-        int64_t working_bytes,
-    ):
-        cdef CounterHolder held = self._take_counter()
-        cdef ScratchHolder holder = self._take()
-        cdef RowSource source
-        cdef Batch batch
-        cdef int64_t start = 0
-        if counts.shape[0] == 0 or counts.shape[1] == 0:
-            return
-        answers = self._lend_rows(holder) if self.answers else None
-        for batch in read_batches(self.catalog, record_batch):
-            if codes is not None and start + batch.rows > codes.shape[0]:
-                raise ValueError("there are fewer group codes than rows")
-            source.columns = &batch.columns
-            source.leaves = &batch.leaves
-            source.rows = batch.rows
-            source.groups = NULL
-            if codes is not None and batch.rows:
-                source.groups = &codes[start]
-            self._count_rows(&source, holder, held, working_bytes, &counts[0, 0])
-            start += batch.rows
-        if answers is not None:
-            answers.settle(holder)
-        self.pool.append(holder)
-        self.counters.append(held)
-
     cdef int _thaw(self) except -1:
         """Makes the graph, once: threads that come meanwhile wait for it."""
         cdef const char* wrong = NULL
@@ -440,58 +301,6 @@ cdef class Snapshot:
                 lend_graph(&self.graph, &self.plan)
                 self.is_thawed = True
         return 0
-
-    cdef int _count_rows(
-        self, const RowSource* source, ScratchHolder holder, CounterHolder held,
-        int64_t working_bytes, int64_t* counts,
-    ) except -1:
-        """The first few rows one by one, to see how long that takes; then as is faster."""
-        cdef const CatalogTable* table = &self.catalog.table
-        cdef Counter* counter = &held.counter
-        cdef int64_t first = 0
-        cdef uint32_t expression = 0
-        cdef CircuitHolder circuit
-        if counter.single_ns == 0:
-            first = min(source.rows, <int64_t>FIRST_ROWS)
-        if self.answers or not is_worth_slicing(&self.plan, counter, source.rows):
-            first = source.rows
-        if first < source.rows:
-            self._thaw()
-        with nogil:
-            count_singly(
-                &self.plan, table, source, 0, first, &holder.scratch, counter, counts
-            )
-        started = time.perf_counter_ns()
-        while first < source.rows and expression < self.plan.expression_count:
-            circuit = self._take_circuit(expression, most_circuit_words(working_bytes))
-            with nogil:
-                count_sliced(
-                    &self.plan, table, source, first, source.rows, &circuit.circuit, counter,
-                    working_bytes, counts,
-                )
-            expression = circuit.circuit.end_expression
-        if self.circuit is None and first < source.rows:
-            # Pieces are written anew for every batch: that counts.
-            counter.sliced_ns = <double>(time.perf_counter_ns() - started) * MOST_ROWS / (
-                source.rows - first
-            )
-        return 0
-
-    cdef CircuitHolder _take_circuit(self, uint32_t expression, size_t most_words):
-        """Expressions from this one on; the circuit of all of them is kept."""
-        cdef CircuitHolder held = self.circuit
-        if held is not None and expression == 0 and held.circuit.code.size() <= most_words:
-            return held
-        held = CircuitHolder()
-        with nogil:
-            write_circuit(
-                &self.plan, &self.catalog.table, expression, most_words, &held.circuit
-            )
-        if expression == 0 and (
-            held.circuit.end_expression == self.plan.expression_count
-        ):
-            self.circuit = held
-        return held
 
     def _buffer(self):
         cdef const char* start = <const char*>self.plan.header
@@ -509,14 +318,6 @@ cdef class Snapshot:
         open_scratch(&self.plan, &holder.scratch)
         clear_visit(&self.catalog.table, &holder.scratch.visit)
         return holder
-
-    cdef CounterHolder _take_counter(self):
-        cdef CounterHolder held
-        if self.counters:
-            return self.counters.pop()
-        held = CounterHolder()
-        open_counter(&self.plan, &self.catalog.table, &held.counter)
-        return held
 
     cdef ScratchHolder _match(self, visit, Overlay overlay, answers=None, bint wants_paths=False):
         cdef ScratchHolder holder = self._take()
@@ -584,22 +385,6 @@ cdef class Snapshot:
             replace_slot(&self.plan, scratch, overlay.replaced[i])
         return 0
 
-    cdef uint32_t _node_of(self, entry_id) except? 0xFFFFFFFF:
-        """The root of an entry's expression; entries of one expression are neighbours."""
-        cdef uint32_t entry = self.entry_of(entry_id)
-        cdef uint32_t low = 0, high = self.plan.expression_count, middle
-        while low < high:
-            middle = (low + high) >> 1
-            if self.plan.expressions[middle].first <= entry:
-                low = middle + 1
-            else:
-                high = middle
-        if low == 0 or entry - self.plan.expressions[low - 1].first >= (
-            self.plan.expressions[low - 1].count
-        ):
-            raise SnapshotError(f"the snapshot has no expression of id {entry_id}")
-        return self.plan.expressions[low - 1].node
-
     cdef object _copy_matched(self, ScratchHolder holder):
         matched = numpy.empty(count_matched(&holder.scratch), dtype=numpy.int64)
         cdef int64_t[::1] target = matched
@@ -664,7 +449,11 @@ cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer):
     cdef Snapshot snapshot = make_snapshot()
     cdef const char* wrong
     snapshot.catalog = catalog
-    snapshot.owned.swap(buffer[0])
+    snapshot.owned.reserve(buffer.size())
+    use_large_pages(snapshot.owned.data(), buffer.size())
+    snapshot.owned.assign(buffer.begin(), buffer.end())
+    buffer.clear()
+    buffer.shrink_to_fit()
     wrong = read_header(snapshot.owned.data(), snapshot.owned.size(), &snapshot.plan)
     if wrong == NULL:
         wrong = check_plan(&snapshot.plan, &catalog.table)

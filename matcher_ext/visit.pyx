@@ -6,13 +6,12 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
+from matcher_ext.addresses cimport Address, in_network, read_address
 from matcher_ext.arena cimport *
 from matcher_ext.comparisons cimport (
     distance_km, has_text, is_inside, test_float, test_number, test_schedule, test_string,
 )
-from matcher_ext.literals cimport (
-    Address, in_network, minute_of_week, read_address, read_timestamp,
-)
+from matcher_ext.literals cimport minute_of_week, read_timestamp
 from matcher_ext.predicates cimport find_integer, sort_integers, sort_texts
 
 
