@@ -10,5 +10,10 @@ cdef class IdBuffer:
     cdef size_t size
     cdef size_t room
 
+    # Room for more ids.
     cdef int64_t* take(self, size_t count) except? NULL nogil
+    # After so many of a batch's rows, before which there were so many ids: room for what the others
+    # are likely to need.
+    cdef int expect(self, size_t before, int64_t done, int64_t rows) except -1 nogil
+    cdef int grow(self, size_t room) except -1 nogil
     cdef object to_numpy(self)

@@ -3,7 +3,7 @@ import numpy
 
 from cython cimport view
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
@@ -47,18 +47,30 @@ cdef class IdBuffer:
         free(self.ids)
 
     cdef int64_t* take(self, size_t count) except? NULL nogil:
-        """Room for more ids; grows in place where the system can move pages."""
-        cdef int64_t* grown
         if self.size + count > self.room:
-            grown = <int64_t*>realloc(self.ids, 2 * (self.size + count) * sizeof(int64_t))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError
-            use_large_pages(grown, 2 * (self.size + count) * sizeof(int64_t))
-            self.ids = grown
-            self.room = 2 * (self.size + count)
+            self.grow(2 * (self.size + count))
         self.size += count
         return self.ids + self.size - count
+
+    cdef int expect(self, size_t before, int64_t done, int64_t rows) except -1 nogil:
+        cdef size_t wanted = before + <size_t>(1.1 * (self.size - before) * rows / done)
+        if wanted > self.room:
+            self.grow(wanted)
+        return 0
+
+    cdef int grow(self, size_t room) except -1 nogil:
+        """Memory of its own in large pages: what realloc moves page by page stays in small ones."""
+        cdef int64_t* grown = <int64_t*>malloc(room * sizeof(int64_t))
+        if grown == NULL:
+            with gil:
+                raise MemoryError
+        use_large_pages(grown, room * sizeof(int64_t))
+        if self.size:
+            memcpy(grown, self.ids, self.size * sizeof(int64_t))
+        free(self.ids)
+        self.ids = grown
+        self.room = room
+        return 0
 
     cdef object to_numpy(self):
         """The ids without a copy; the array takes the buffer over."""

@@ -43,7 +43,7 @@ def match_batch(Snapshot snapshot, record_batch):
     cdef vector[int64_t] offsets
     cdef vector[Visit] visits
     cdef IdBuffer ids = IdBuffer()
-    cdef size_t count
+    cdef size_t before
     cdef int64_t first, rows, row
     answers = snapshot._lend_rows(holder) if snapshot.answers else None
     visits.resize(VISITS_AT_ONCE)
@@ -51,6 +51,7 @@ def match_batch(Snapshot snapshot, record_batch):
     for batch in read_batches(snapshot.catalog, record_batch):
         with nogil:
             first = 0
+            before = ids.size
             while first < batch.rows:
                 rows = min(<int64_t>VISITS_AT_ONCE, batch.rows - first)
                 read_rows(
@@ -66,6 +67,7 @@ def match_batch(Snapshot snapshot, record_batch):
                     )
                     offsets.push_back(<int64_t>ids.size)
                 first += rows
+                ids.expect(before, first, batch.rows)
     if answers is not None:
         answers.settle(holder)
     snapshot.pool.append(holder)

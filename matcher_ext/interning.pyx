@@ -57,7 +57,8 @@ cdef void fetch_values(
     for i in range(first, end):
         found = first_found(store, form, i)
         if found != NOTHING and store.nodes[found].kind == NORMAL_PREDICATE:
-            fetch_line(&store.words[store.predicates[store.nodes[found].first].first])
+            # The values of a predicate without any may lie behind all others.
+            fetch_line(store.words.data() + store.predicates[store.nodes[found].first].first)
 
 
 cdef void intern_roots(

@@ -36,11 +36,11 @@ cdef bint wide_fits(const uint32_t* program, uint32_t count, uint32_t atoms) noe
 
 
 cdef bint take_entries(Cursor* cursor, bint many) noexcept nogil:
-    """Entries that follow: one number, or a first one and a count."""
+    """Entries that follow, behind those of direct terminals: a number, or a first and a count."""
     cdef const uint32_t* words = cursor.plan.records + cursor.at
     cdef uint64_t entries = cursor.plan.totals.entries
     cursor.at += 1 + many
-    if cursor.at > cursor.size:
+    if cursor.at > cursor.size or words[0] < cursor.plan.totals.direct:
         return False
     return words[0] + <uint64_t>words[1] <= entries if many else words[0] < entries
 
@@ -144,7 +144,7 @@ cdef const char* check_leaf_streams(Cursor* cursor) noexcept nogil:
     cdef uint64_t i
     if section_count(plan, LEAF_STREAMS) != <uint64_t>plan.totals.pushed + 1:
         return b"its streams are miscounted"
-    if stream.ors != 0:
+    if stream.ors != 0 or stream.entry < plan.totals.direct:
         return b"its streams are out of order"
     allow_targets(cursor, plan.levels[0])
     for i in range(<uint64_t>plan.totals.pushed + 1):
@@ -186,8 +186,8 @@ cdef const char* check_always(Cursor* cursor) noexcept nogil:
 cdef const char* check_terminals(const Plan* plan) noexcept nogil:
     cdef uint64_t i
     for i in range(section_count(plan, TERMINALS)):
-        if plan.terminals[i] > plan.totals.entries or (
-            i and plan.terminals[i] < plan.terminals[i - 1]
+        if plan.terminals[i] > plan.totals.entries or plan.terminals[i] < (
+            plan.terminals[i - 1] if i else plan.totals.direct
         ):
             return b"its terminals are out of order"
     return NULL

@@ -32,19 +32,21 @@ def give_extreme_ids(number: int) -> int:
 SPREADS = (give_near_ids, give_distant_ids, give_extreme_ids)
 
 
-def insert_alternatives(give_id: Callable[[int], int]) -> tuple[ATree, list[int]]:
+def insert_alternatives(
+    give_id: Callable[[int], int], entries: int = ENTRIES
+) -> tuple[ATree, list[int]]:
     """Every third is one of several entries with the same text; returns the ids that match."""
     chosen = random.Random(7)
     index = ATree(CATALOG)
     expected = []
-    for number in range(ENTRIES):
+    for number in range(entries):
         shown = number - number % 9 if number % 3 == 0 else number
         is_true = chosen.random() < (0.9 if 1000 < number < 1400 else 0.1)
         age = 3 if is_true and number % 3 else 4 + shown
         index.insert(give_id(number), f"age = {age} or score = {10 + shown}")
         if age == 3:
             expected.append(give_id(number))
-    for number in range(ENTRIES, ENTRIES + 70):
+    for number in range(entries, entries + 70):
         index.insert(give_id(number), "age = 3 or score = 9")
         expected.append(give_id(number))
     return index, sorted(expected)

@@ -63,7 +63,18 @@ def make_large_index() -> ATree:
     return index
 
 
-INDEXES = {"small": make_index, "large": make_large_index}
+def make_alternatives() -> ATree:
+    """Roots that are ORs, with ids near each other and a byte each; some with several entries."""
+    index = ATree(CATALOG)
+    for number in range(200):
+        shown = number - number % 3 if number < 30 else number
+        index.insert(number, f"age = {18 if shown % 2 else shown} or score > {shown}")
+        index.insert(1000 + number, f"age = 18 and score < {number} and mobile")
+    index.insert_many(range(300, 310), [f"age = {number}" for number in range(13, 23)])
+    return index
+
+
+INDEXES = {"small": make_index, "large": make_large_index, "alternatives": make_alternatives}
 
 
 @pytest.fixture
