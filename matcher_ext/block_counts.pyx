@@ -9,7 +9,7 @@ from matcher_ext.rows cimport Rows, list_rows
 from matcher_ext.slices cimport (
     CHUNK_WORDS, IS_LIST, UNANSWERED, Slices, answer_node, find_rows,
 )
-from matcher_ext.words cimport fetch_line
+from matcher_ext.bitmaps cimport fetch_line
 
 cdef enum:
     FAR = 6             # expressions ahead: their answers are fetched; twice as far, their states

@@ -18,7 +18,7 @@ from matcher_ext.arena cimport (
 from matcher_ext.candidates cimport fill_lazy
 from matcher_ext.plan cimport *
 from matcher_ext.visit cimport Value
-from matcher_ext.words cimport fetch_line
+from matcher_ext.bitmaps cimport fetch_line
 
 cdef enum:
     FEW_INTERVALS = 1024    # faster read from front to back than searched class by class

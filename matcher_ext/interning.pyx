@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from matcher_ext.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
 from matcher_ext.store cimport StoredNode, intern
-from matcher_ext.words cimport fetch_line
+from matcher_ext.bitmaps cimport fetch_line
 
 cdef enum:
     STEP = 48           # nodes of the form between one step and the next

@@ -17,7 +17,7 @@ from matcher_ext.plan cimport *
 from matcher_ext.results cimport emit_shared, forget_direct, keep_direct
 from matcher_ext.routes cimport end_walk, open_walk
 from matcher_ext.visit cimport is_eligible
-from matcher_ext.words cimport fetch_line, first_one
+from matcher_ext.bitmaps cimport fetch_line, first_one
 
 cdef enum:
     FAR = 16            # how many runs or nodes ahead the first line is fetched ..

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.filling cimport Scratch
 from matcher_ext.plan cimport *
-from matcher_ext.words cimport (
+from matcher_ext.bitmaps cimport (
     count_ones,
     fetch_line,
     first_one,

@@ -1,7 +1,7 @@
 """Rows of a block that a part of a circuit is true of: a list, or a bitmap when they are many."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.words cimport first_one
+from matcher_ext.bitmaps cimport first_one
 
 cdef struct Rows:               # a list or a bitmap; count 0: neither
     const uint16_t* list

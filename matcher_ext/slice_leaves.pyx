@@ -8,7 +8,7 @@ from matcher_ext.circuit cimport *
 from matcher_ext.rows cimport Rows, mark_rows, set_bitmap
 from matcher_ext.slices cimport Slices, bitmap_at
 from matcher_ext.visit cimport test_predicate
-from matcher_ext.words cimport count_ones
+from matcher_ext.bitmaps cimport count_ones
 
 
 cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept nogil:

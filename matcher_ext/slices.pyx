@@ -17,7 +17,7 @@ from matcher_ext.slice_leaves cimport (
     test_range,
     test_special,
 )
-from matcher_ext.words cimport add_words, count_ones
+from matcher_ext.bitmaps cimport add_words, count_ones
 
 
 # Nodes.

@@ -7,8 +7,8 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from * nogil:
     """
-    #ifndef TREELINE_WORDS
-    #define TREELINE_WORDS
+    #ifndef TREELINE_BITMAPS
+    #define TREELINE_BITMAPS
     #include <cstddef>
     #include <cstdint>
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \\
