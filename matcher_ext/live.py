@@ -211,6 +211,7 @@ class LiveIndex:
             dead=record["dead"],
             entries={int(entry_id): text for entry_id, text in record["entries"].items()},
             routes=None if routes is None else RouteTable.of(routes),
+            lent=record["lent"].items(),
         )
 
     def swap(self, snapshot: Snapshot) -> None:

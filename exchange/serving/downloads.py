@@ -144,6 +144,7 @@ def describe_delta(delta: Delta) -> dict[str, object]:
         "dead": delta.dead,
         "entries": {entry.row.booking_id: entry.text for entry in delta.entries},
         "routes": delta.routes,
+        "lent": delta.lent,
         "bookings": [msgspec.Raw(entry.row.fragment()[0]) for entry in delta.entries],
     }
 

@@ -123,7 +123,7 @@ def test_a_change_may_come_as_json(index: ATree) -> None:
     """As ad servers get it that match by themselves."""
     live = LiveIndex(index.freeze())
     text = f"publisher.id = 'herald' and @reach.{SODA}.5"
-    change = {"definitions": {}, "dead": [7], "entries": {8: text}, "routes": None}
+    change = {"definitions": {}, "dead": [7], "entries": {8: text}, "routes": None, "lent": {}}
     live.apply_record(json.loads(json.dumps(change)))
     assert live.match(FRENCH) == [8]
     shut = {"names": NAMES, "links": ROWS[:1], "labels": LABELS, "publishers": [HERALD]}
