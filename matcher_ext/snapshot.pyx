@@ -44,7 +44,8 @@ WORKING_BYTES = 512 << 20
 
 cdef enum:
     # A match of fewer takes less time than waking the thread that waits for the GIL, which then
-    # finds it taken again: with eight threads that doubled the processor time of a request.
+    # finds it taken again: with eight threads a request took 266 us of processor time when the GIL
+    # was given away, 236 us when it was kept.
     FEW_ENTRIES = 50000
 
 
