@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import partial
 from pathlib import Path as FilePath
 
@@ -194,15 +195,13 @@ def draw_former(chosen: random.Random, drawn: Drawn) -> Drawn:
     links, names = drawn
     kept = []
     for link in links:
-        ends = chosen.choices(sorted(names), k=2) if chosen.random() < 0.1 else link_ends(link)
+        seller, buyer = link.seller_id, link.buyer_id
+        if chosen.random() < 0.1:
+            seller, buyer = chosen.choices(sorted(names), k=2)
         fee = chosen.choice(FEES) if chosen.random() < 0.3 else link.fee
         if chosen.random() < 0.8:
-            kept.append(Link(link.edge_id, *ends, fee))
+            kept.append(Link(link.edge_id, seller, buyer, fee))
     return kept, {party: chosen.choice("abch") for party in names}
-
-
-def link_ends(link: Link) -> list[int]:
-    return [link.seller_id, link.buyer_id]
 
 
 def record(links: list[Link], names: dict[int, str]) -> RouteRecord:
@@ -214,7 +213,7 @@ def make_index(bookings: int = 600) -> ATree:
     """Twelve parties in a row of diamonds; bookings of two publishers on shared edges."""
     chosen = random.Random(3)
     links = [
-        Link(number + 1, seller, buyer, 0)
+        Link(number + 1, seller, buyer, Fraction(0))
         for number, (seller, buyer) in enumerate(
             (seller, buyer)
             for seller in range(8)
@@ -275,7 +274,8 @@ def test_a_graph_of_another_attribute_has_no_last_hops() -> None:
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_booking_that_two_sellers_lead_to_matches_once(same: bool) -> None:
-    links = [Link(1, 0, 1, 0), Link(2, 0, 2, 0), Link(3, 1, 3, 0), Link(4, 2, 3, 0)]
+    ends = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    links = [Link(number + 1, *pair, Fraction(0)) for number, pair in enumerate(ends)]
     names = {party: f"party {party}" for party in range(4)}
     rules = {1: "age >= 18", 2: "age >= 18", 3: "country = 'FR'", 4: "country = 'FR'"}
     if not same:
