@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from django.apps import apps
 from django.db.models import (
     BooleanField,
+    Case,
     Count,
     ExpressionWrapper,
     IntegerField,
@@ -20,6 +21,8 @@ from django.db.models import (
     Q,
     QuerySet,
     Subquery,
+    Value,
+    When,
 )
 from django.db.models.functions import Coalesce
 
@@ -45,7 +48,8 @@ ID_DIGITS = 18  # always below 2**63
 # looks through a million rows for it.
 NEWEST_TRIED = 5_000
 FREQUENT_SHARE = 0.01
-FEW = 20_000
+FEW = 12_000
+FEW_LABELLED = 2_000
 
 Row = TypeVar("Row", bound=Model)
 
@@ -88,13 +92,21 @@ def is_frequent(rows: Any, condition: Q) -> bool:
     return is_small or seen["hits"] >= FREQUENT_SHARE * NEWEST_TRIED
 
 
-def few_ids(*branches: Any) -> list[int] | None:
+def one_by_one(condition: Q) -> Q:
+    """For rows that are looked through in order until a page is full. Postgres takes words of a
+    name for rare, and would collect all rows first; a case it takes for a toss of a coin."""
+    is_true = When(condition, then=Value(True))
+    return Q(Case(is_true, default=Value(False), output_field=BooleanField()))
+
+
+def few_ids(*branches: Any, most: int | None = None) -> list[int] | None:
     """The ids of all rows of these queries, each of which has an index of its own; None if there
     are more than few."""
     found: set[int] = set()
+    most = most or FEW
     for rows in branches:
-        found.update(rows.order_by().values_list("pk", flat=True)[: FEW + 1])
-        if len(found) > FEW:
+        found.update(rows.order_by().values_list("pk", flat=True)[: most + 1])
+        if len(found) > most:
             return None
     return sorted(found)
 
@@ -183,14 +195,14 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
         condition = in_text("name", text) | by_party | has_id(text)
         if is_frequent(self, condition):
-            return self.filter(condition)
+            return self.filter(one_by_one(condition))
         ids = few_ids(self.filter(has_id(text)), self.named(text), self.filter(by_party))
-        return self.filter(condition if ids is None else Q(pk__in=ids))
+        return self.filter(one_by_one(condition) if ids is None else Q(pk__in=ids))
 
     def labelled(self, label: str) -> Self:
         """By id where few have it: a label that nobody has is not one of average frequency."""
         has_label = Q(labels__contains=[label])
-        ids = few_ids(rows_of("Campaign").filter(has_label))
+        ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_LABELLED)
         return self.filter(has_label if ids is None else Q(pk__in=ids))
 
     def named(self, text: str) -> Self:
@@ -205,23 +217,27 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
     def with_parties(self) -> Self:
         return self.select_related("campaign__advertiser", "publisher")
 
-    def search(self, text: str) -> Self:
-        """To be asked of what the person sees, before further filters: it tries the newest."""
+    def search(self, text: str, campaigns: Any = None) -> Self:
+        """To be asked of what the person sees, before further filters: it tries the newest. All of
+        it is of these `campaigns`, if they are given: a name that is frequent elsewhere may be rare
+        among them."""
         text = text.strip()
         if not text:
             return self
+        campaigns = rows_of("Campaign") if campaigns is None else campaigns
         publishers = Q(publisher_id__in=parties_named(text, "publisher"))
         advertisers = Q(advertiser_id__in=parties_named(text, "advertiser"))
         condition = in_text("campaign_name", text) | publishers | advertisers | has_id(text)
         rows = self.with_campaign_name()
+        in_order = rows.filter(one_by_one(condition))
         if is_frequent(rows, condition):
-            return rows.filter(condition)
-        named = few_ids(rows_of("Campaign").named(text))
+            return in_order
+        named = few_ids(campaigns.named(text))
         if named is None:
-            return rows.filter(condition)
+            return in_order
         branches = (has_id(text), Q(campaign_id__in=named), publishers, advertisers)
         ids = few_ids(*(self.filter(branch) for branch in branches))
-        return rows.filter(condition) if ids is None else self.filter(pk__in=ids)
+        return in_order if ids is None else self.filter(pk__in=ids)
 
     def with_campaign_name(self) -> Self:
         """Booking by booking. A join would let Postgres begin with all campaigns of that name."""

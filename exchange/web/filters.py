@@ -131,9 +131,10 @@ class BookingFilter(ListFilter):
         label="Campaign is", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
     )
 
-    def apply(self, bookings: BookingQuerySet) -> BookingQuerySet:
+    def apply(self, bookings: BookingQuerySet, campaigns: CampaignQuerySet) -> BookingQuerySet:
+        """`campaigns` are those that the bookings are of."""
         chosen = self.chosen
-        bookings = bookings.search(chosen.get("q", ""))
+        bookings = bookings.search(chosen.get("q", ""), campaigns)
         if publisher := chosen.get("publisher"):
             bookings = bookings.filter(publisher=publisher)
         if status := chosen.get("status"):

@@ -73,6 +73,8 @@ def read_page(
 ) -> Page[Row]:
     """The page that `?after=` or `?before=` names, the first one without either."""
     count_limit = SEARCHED_COUNT_LIMIT if is_searched else COUNT_LIMIT
+    # What is frequent among the first rows of a list may be rare at the other end of its table.
+    counted = queryset.order_by(*(order.names(backwards=False) if is_searched else ()))
     after, before = query.get("after", ""), query.get("before", "")
     backwards = bool(before)
     rows = queryset.order_by(*order.names(backwards=backwards))
@@ -87,7 +89,7 @@ def read_page(
     has_next = True if backwards else has_more
     return Page(
         rows=shown,
-        total=queryset.order_by().values("pk")[: count_limit + 1].count(),
+        total=counted.values("pk")[: count_limit + 1].count(),
         count_limit=count_limit,
         before=write_cursor(order.key_of(shown[0])) if shown and has_previous else "",
         after=write_cursor(order.key_of(shown[-1])) if shown and has_next else "",

@@ -41,7 +41,8 @@ ALTER TABLE market_booking DISABLE TRIGGER USER;
 INSERT INTO market_campaign (advertiser_id, name, expression, uses_digest, status, starts_at,
     bid_cpm, priority, labels, created_at, updated_at)
 SELECT
-    CASE WHEN n <= 3 THEN %(rare)s ELSE (%(advertisers)s)[1 + n * 7919 %% %(advertiser_count)s] END,
+    CASE WHEN n <= 3 THEN %(rare)s
+        ELSE (%(advertisers)s)[1 + n %% 9973 * 7919 %% %(advertiser_count)s] END,
     (ARRAY['Trail', 'Harbour', 'Winter', 'Autumn', 'Velvet'])[1 + n %% 5] || ' '
         || (ARRAY['shoes', 'coats', 'lamps', 'bikes'])[1 + n %% 4] || ' wave ' || n
         || CASE WHEN n = 7 THEN ' Xylophone' ELSE '' END,

@@ -13,7 +13,7 @@ from exchange.findings.services import check_booking
 from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign
 from exchange.market.services import save_booking
-from exchange.market.visibility import owned, visible
+from exchange.market.visibility import explainable, owned, visible
 from exchange.web.filters import BookingFilter
 from exchange.web.forms import BookingForm, save_form
 from exchange.web.paging import Order
@@ -35,7 +35,10 @@ def list_bookings(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     # Of drafts people see their own only: nobody shall wait while a publisher's are looked through.
     see = owned if filters.chosen.get("status") == Campaign.Status.DRAFT else visible
-    bookings = filters.apply(see(Booking.objects.kept().with_parties(), person))
+    bookings = filters.apply(
+        see(Booking.objects.kept().with_parties(), person),
+        explainable(Campaign.objects.order_by(), person),
+    )
     listing = read_listing(request, filters, bookings, NEWEST_FIRST)
     context = {"listing": listing, "paths": find_paths(listing.page.rows, person)}
     return render(request, "market/booking_list.html", context)
