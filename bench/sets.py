@@ -63,7 +63,11 @@ def open_bookings(name: str, count: int) -> Set:
     definitions = {key: expression.text for key, expression in composer.definitions()}
     texts = [entry.text for entry in islice(composer.entries(), count)]
     questions = draw_questions(size, count=VISITS + TRAINING_VISITS, attributes=20)
-    visits: Sequence[dict[str, Any]] = [question.visit for question in questions]
+    # As the endpoint stamps them: a flight is a condition on the time.
+    now = int(market.read_at.timestamp() * 1000)
+    visits: Sequence[dict[str, Any]] = [
+        {**question.visit, "time": now, "local_time": now} for question in questions
+    ]
     return Set(
         name,
         market.catalog,
