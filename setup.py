@@ -1,5 +1,6 @@
 """Builds the compiled engine; everything else about the distribution is in pyproject.toml."""
 
+import os
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -9,21 +10,26 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 # Distances must come out the same here and in Python's math module.
 EXACT = ["-ffp-contract=off"]
 
-extensions = [
-    Extension(
-        f"matcher_ext.{source.stem}",
-        [str(source)],
-        language="c++",
-        extra_compile_args=["-std=c++17", "-O3", *EXACT, *WARNINGS],
-    )
-    for source in sorted(Path("matcher_ext").glob("*.pyx"))
-]
 
-setup(
-    ext_modules=cythonize(
+def engine() -> list[Extension]:
+    extensions = [
+        Extension(
+            f"matcher_ext.{source.stem}",
+            [str(source)],
+            language="c++",
+            extra_compile_args=["-std=c++17", "-O3", *EXACT, *WARNINGS],
+        )
+        for source in sorted(Path("matcher_ext").glob("*.pyx"))
+    ]
+    return cythonize(
         extensions,
         build_dir="build/cython",
         language_level=3,
         compiler_directives={"cdivision": True},
+        nthreads=os.cpu_count() or 1,
     )
-)
+
+
+# The processes of cythonize read this file again where they are not forked.
+if __name__ == "__main__":
+    setup(ext_modules=engine())
