@@ -46,10 +46,11 @@ ID_DIGITS = 18  # always below 2**63
 # wanted, looking through them in order fills a page soonest; otherwise indexes give the ids of all.
 # Postgres cannot know which: a word that few names have, it takes for one of average frequency, and
 # looks through a million rows for it.
-NEWEST_TRIED = 5_000
+NEWEST_TRIED = 2_000
 FREQUENT_SHARE = 0.01
 FEW = 12_000
-FEW_LABELLED = 2_000
+FEW_BOOKINGS = 30_000  # of as many campaigns
+FEW_MARKED = 2_000
 
 Row = TypeVar("Row", bound=Model)
 
@@ -202,7 +203,7 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
     def labelled(self, label: str) -> Self:
         """By id where few have it: a label that nobody has is not one of average frequency."""
         has_label = Q(labels__contains=[label])
-        ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_LABELLED)
+        ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_MARKED)
         return self.filter(has_label if ids is None else Q(pk__in=ids))
 
     def named(self, text: str) -> Self:
@@ -232,12 +233,26 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         in_order = rows.filter(one_by_one(condition))
         if is_frequent(rows, condition):
             return in_order
-        named = few_ids(campaigns.named(text))
+        # Everybody's first: whose they are, Postgres would find out for all of them.
+        named = few_ids(rows_of("Campaign").named(text))
+        if named is None:
+            named = few_ids(campaigns.named(text))
         if named is None:
             return in_order
         branches = (has_id(text), Q(campaign_id__in=named), publishers, advertisers)
-        ids = few_ids(*(self.filter(branch) for branch in branches))
+        ids = few_ids(*(self.filter(branch) for branch in branches), most=FEW_BOOKINGS)
         return in_order if ids is None else self.filter(pk__in=ids)
+
+    def of_campaigns_in_status(self, status: str) -> Self:
+        """By id where few are in it; otherwise booking by booking, as a join would begin with all
+        campaigns in that status."""
+        campaigns = rows_of("Campaign")
+        ids = few_ids(campaigns.filter(status=status), most=FEW_MARKED)
+        if ids is not None:
+            return self.filter(campaign_id__in=ids)
+        its_campaign = campaigns.filter(pk=OuterRef("campaign_id"))
+        rows = self.alias(campaign_status=Subquery(its_campaign.values("status")))
+        return rows.filter(one_by_one(Q(campaign_status=status)))
 
     def with_campaign_name(self) -> Self:
         """Booking by booking. A join would let Postgres begin with all campaigns of that name."""

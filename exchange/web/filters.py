@@ -138,7 +138,7 @@ class BookingFilter(ListFilter):
         if publisher := chosen.get("publisher"):
             bookings = bookings.filter(publisher=publisher)
         if status := chosen.get("status"):
-            bookings = bookings.filter(campaign__status=status)
+            bookings = bookings.of_campaigns_in_status(status)
         if (is_active := self.is_active_value()) is not None:
             bookings = bookings.filter(is_active=is_active)
         return bookings

@@ -169,7 +169,6 @@ def readers(parties: dict[str, Party]) -> dict[str, Client]:
 def test_no_list_reads_a_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", COUNT_LIMIT)
     monkeypatch.setattr("exchange.web.paging.SEARCHED_COUNT_LIMIT", COUNT_LIMIT // 4)
-    monkeypatch.setattr("exchange.market.querysets.NEWEST_TRIED", 2_000)
     parties = fill(20_000)
     with connection.cursor() as cursor:
         cursor.execute(AS_IF_LARGE)

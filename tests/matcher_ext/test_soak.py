@@ -17,10 +17,13 @@ from tests.matcher_ext.test_state_machine import IndexMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
-    *("atree", "batch", "candidates", "live", "marks", "matching", "paper", "results"),
-    *("routes", "snapshot", "state_machine", "thaw"),
+    *("atree", "batch", "candidates", "items", "live", "marks", "matching", "paper", "partitions"),
+    *("rerouting", "results", "routes", "snapshot", "state_machine", "thaw"),
 )
-PARTS = ("matcher_ext", "targeting", "tests/__init__.py", "tests/matcher_ext", "setup.py")
+PARTS = (
+    *("matcher_ext", "targeting", "setup.py"),
+    *("tests/__init__.py", "tests/matcher_ext", "tests/routing"),
+)
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 
 pytestmark = pytest.mark.soak

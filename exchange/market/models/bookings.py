@@ -18,6 +18,7 @@ from exchange.market.querysets import BookingQuerySet
 
 DEFAULT_HOPS = 5
 MAX_HOPS = 8
+OFF = Q(is_active=False)
 
 
 @keep_revisions()
@@ -97,7 +98,9 @@ class Booking(Revised):
             models.Index(fields=["publisher", "-id"], name="booking_by_publisher"),
             models.Index(fields=["advertiser", "-id"], name="booking_by_advertiser"),
             models.Index(fields=["publisher", "advertiser"], name="booking_by_pair"),
-            models.Index(fields=["-id"], name="booking_off", condition=Q(is_active=False)),
+            models.Index(fields=["-id"], name="booking_off", condition=OFF),
+            models.Index(fields=["publisher", "-id"], name="booking_off_here", condition=OFF),
+            models.Index(fields=["advertiser", "-id"], name="booking_off_mine", condition=OFF),
             GinIndex(fields=["pinned_edges"], name="booking_pins", condition=Q(policy="pinned")),
         ]
 
