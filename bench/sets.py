@@ -60,7 +60,7 @@ def open_bookings(name: str, count: int) -> Set:
     size = ExchangeSize(name, LARGE_GRAPH, bookings=count + count // 20)
     market = make_market(build_graph(SEED, size.graph), size, datetime.now(UTC).date())
     composer = Composer(market)
-    definitions = {key: expression.text for key, expression in composer.definitions()}
+    definitions = dict(composer.definitions())
     texts = [entry.text for entry in islice(composer.entries(), count)]
     questions = draw_questions(size, count=VISITS + TRAINING_VISITS, attributes=20)
     # As the endpoint stamps them: a flight is a condition on the time.

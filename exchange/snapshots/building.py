@@ -39,8 +39,8 @@ class Built:
 def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> Built:
     progress.begin(Phase.INDEXING, len(composer.market.bookings))
     index = ATree(composer.market.catalog)
-    for name, expression in composer.definitions():
-        index.define(name, expression)
+    for name, text in composer.definitions():
+        index.define(name, text)
     set_routes(index, composer)
     entries = insert_entries(index, composer, progress)
     progress.begin(Phase.FREEZING)
@@ -57,7 +57,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
 
 
 def set_routes(index: ATree, composer: Composer) -> None:
-    routes, spare = composer.routes(), composer.spare_edges()
+    routes, spare = composer.routes(), composer.market.spare_edges
     for edge_id in spare:
         index.define(edge_name(edge_id), CLOSED)
     index.set_routes(routes.names, routes.links, routes.labels, routes.publishers, spare=spare)

@@ -103,6 +103,8 @@ def compare(
         expected = is_eligible(composer, entry, needed, visit)
         if entry.reach:
             expected = expected and walk_finds(composer, entry.reach, visit)
+        elif has_broken_edge(composer, entry):
+            expected = False
         if (booking_id in found) != expected:
             raise SnapshotWrongError(
                 f"The index says {booking_id in found} and the plain evaluator {expected} of "
@@ -119,6 +121,10 @@ def is_eligible(
         and is_in_flight(composer, entry, visit)
         and all(part.evaluate(visit) is True for part in parts)
     )
+
+
+def has_broken_edge(composer: Composer, entry: Entry) -> bool:
+    return any(isinstance(composer.edges[edge_id], ExpressionError) for edge_id in entry.edge_ids)
 
 
 def walk_finds(composer: Composer, reach: tuple[int, int], visit: dict[str, object]) -> bool:

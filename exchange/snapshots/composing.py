@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import chain
 
 import msgspec
 
@@ -32,7 +33,7 @@ from targeting import ExpressionError
 
 MAX_SKIPPED_KEPT = 100
 MAX_REASONS_KEPT = 20
-# No path can take such an edge; bookings that wait for a build with a path over it must not match.
+# An edge that no path can take, or that does not compile: who has it on the path must not match.
 CLOSED = "false"
 ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
 # Below the one, products of floats are right to far less than the other, in units of 0.0001.
@@ -142,17 +143,20 @@ class Composer:
         """By seller id."""
         return {party.seller_id: party_id for party_id, party in self.market.parties.items()}
 
-    def definitions(self) -> Iterator[tuple[str, Readable]]:
+    def definitions(self) -> Iterator[tuple[str, str]]:
         """What campaigns and edges refer to, each after what it refers to itself, as far as it
-        compiles; what needs another one is skipped by `entries`."""
+        compiles. An edge that does not lets nothing by: once it is mended, replacing its definition
+        is enough for all bookings behind it."""
         edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
         for campaign_id in self.market.campaigns:
             self.campaigns[campaign_id]
-        yield from self.vocabulary.slots.items()
-        yield from self.vocabulary.audiences.items()
+        for name, expression in chain(
+            self.vocabulary.slots.items(), self.vocabulary.audiences.items()
+        ):
+            yield name, expression.text
         for edge_id, compiled in edges.items():
-            if not isinstance(compiled, ExpressionError):
-                yield edge_name(edge_id), compiled
+            text = CLOSED if isinstance(compiled, ExpressionError) else compiled.text
+            yield edge_name(edge_id), text
 
     def entries(self) -> Iterator[Entry]:
         """In ascending order of booking id."""
@@ -181,11 +185,10 @@ class Composer:
         return Entry(row, route.edge_ids, (route.conditions, offer.conditions), reach)
 
     def routes(self) -> RouteRecord:
-        """The graph for the index, without edges whose expression does not compile."""
+        """The graph for the index."""
         links = [
             (link.edge_id, link.seller_id, link.buyer_id, int(10_000 * (1 - Fraction(link.fee))))
             for link in self.market.links
-            if not isinstance(self.edges[link.edge_id], ExpressionError)
         ]
         labels = {party_id: party.seller_id for party_id, party in self.market.parties.items()}
         buyers = {link.buyer_id for link in self.market.links}
@@ -196,15 +199,6 @@ class Composer:
             if link.seller_id not in buyers
         }
         return RouteRecord(self.market.names(), links, labels, sorted(publishers.values()))
-
-    def spare_edges(self) -> list[int]:
-        """Edges that deltas may bring into the graph: also those that do not compile now."""
-        broken = [
-            link.edge_id
-            for link in self.market.links
-            if isinstance(self.edges[link.edge_id], ExpressionError)
-        ]
-        return [*broken, *self.market.spare_edges]
 
     def reaches(self) -> set[tuple[int, int]]:
         """Advertisers with limits of hops that bookings ask for; and every advertiser with the
@@ -232,14 +226,11 @@ class Composer:
             kind, object_id, text, lambda form: self.vocabulary.compile(form, owner)
         )
 
-    def _usable(self, compiled: Compiled, what: str) -> Readable:
-        if isinstance(compiled, ExpressionError):
-            raise SkipError(f"{what} no longer compiles: {compiled}")
-        return compiled
-
     def _make_offer(self, campaign_id: int) -> Offer:
         campaign = self.market.campaigns[campaign_id]
-        expression = self._usable(self.campaigns[campaign_id], "The campaign's expression")
+        expression = self.campaigns[campaign_id]
+        if isinstance(expression, ExpressionError):
+            raise SkipError(f"The campaign's expression no longer compiles: {expression}")
         offer = Offer(
             name=campaign.name,
             advertiser=self.market.parties[campaign.advertiser_id].name,
@@ -270,8 +261,6 @@ class Composer:
         path = self._path(pair, advertiser_id)
         reach = (advertiser_id, pair.hop_limit) if pair.policy == ANY else None
         edge_ids = () if reach else path.edge_ids
-        for edge_id in edge_ids:
-            self._usable(self.edges[edge_id], f"The expression of edge {edge_id} on its path")
         names = [reach_name(*reach)] if reach else [edge_name(edge_id) for edge_id in edge_ids]
         parties = self.market.parties
         sellers = tuple(parties[party_id].seller_id for party_id in path.party_ids)

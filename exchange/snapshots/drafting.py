@@ -278,7 +278,7 @@ class Drafter:
             self._define(name, self._composer.vocabulary.audiences.get(name))
         for edge_id in sorted(ids.get(ChangeKind.EDGE, ())):
             if edge_id in self.market.edge_expressions:
-                self._define(edge_name(edge_id), self._composer.edges[edge_id])
+                self._define_edge(edge_id)
             elif edge_name(edge_id) in self._served.names:
                 self._draft.definitions[edge_name(edge_id)] = CLOSED
 
@@ -289,7 +289,7 @@ class Drafter:
         if name in self._draft.definitions:
             return
         self._define_references(compiled)
-        if self._is_readable(compiled.text):
+        if self._knows(compiled) and self._is_readable(compiled.text):
             self._draft.definitions[name] = compiled.text
         else:
             self._draft.deferred.append((f"@{name} uses attributes that are new.", 0))
@@ -310,12 +310,13 @@ class Drafter:
             except SkipError:
                 self._draft.dead.append(booking_id)
                 continue
-            self._define_references(self._composer.campaigns[pair.campaign_id])
+            campaign = self._composer.campaigns[pair.campaign_id]
+            self._define_references(campaign)
             self._define_edges(entry.edge_ids)
             self._lend_to(entry)
             if entry.reach and reach_name(*entry.reach) not in self._served.names:
                 unreachable += 1
-            elif self._is_readable(entry.text):
+            elif self._knows(campaign) and self._is_readable(entry.text):
                 self._draft.entries.append(DeltaEntry(entry.row, entry.text))
             else:
                 unreadable += 1
@@ -325,10 +326,17 @@ class Drafter:
         if unreadable:
             self._draft.deferred.append(("Campaigns use attributes that are new.", unreadable))
 
+    def _define_edge(self, edge_id: int) -> None:
+        """One that servers cannot read lets nothing by until they can."""
+        name = edge_name(edge_id)
+        self._define(name, self._composer.edges[edge_id])
+        if name not in self._served.names:
+            self._draft.definitions.setdefault(name, CLOSED)
+
     def _define_edges(self, edge_ids: Iterable[int]) -> None:
         for edge_id in edge_ids:
             if edge_name(edge_id) not in self._served.names:
-                self._define(edge_name(edge_id), self._composer.edges[edge_id])
+                self._define_edge(edge_id)
 
     def _lend_to(self, entry: Entry) -> None:
         campaign = self._composer.campaigns[entry.row.campaign_id]
@@ -344,11 +352,15 @@ class Drafter:
         for name in names:
             if name in self._draft.lent or name in self._draft.definitions:
                 continue
+            if name not in self._served.names:
+                continue
             compiled = self._find_definition(name)
             if compiled is None or isinstance(compiled, ExpressionError):
                 continue
             self._lend(sorted(compiled.references))
-            if len(compiled.text) <= MAX_LENT and self._is_readable(compiled.text):
+            if len(compiled.text) > MAX_LENT:
+                continue
+            if self._knows(compiled) and self._is_readable(compiled.text):
                 self._draft.lent[name] = compiled.text
 
     def _find_definition(self, name: str) -> Compiled | None:
@@ -357,6 +369,14 @@ class Drafter:
             return self._composer.edges[int(rest)]
         words = self._composer.vocabulary
         return words.audiences.get(name) or words.slots.get(name)
+
+    def _knows(self, compiled: Compiled) -> bool:
+        """Whether servers know every name in it, this record included: they refuse a text with
+        another one."""
+        return not isinstance(compiled, ExpressionError) and all(
+            name in self._served.names or name in self._draft.definitions
+            for name in compiled.references
+        )
 
     def _is_readable(self, text: str) -> bool:
         """Servers know the catalogue of the snapshot; a newer one comes with the next build."""

@@ -94,12 +94,12 @@ def test_campaign_that_no_longer_compiles_is_left_out_with_its_reason() -> None:
     assert "geo.contry" in str(skipped[0]["reason"])
 
 
-def test_edge_that_no_longer_compiles_takes_its_bookings_out() -> None:
+def test_edge_that_no_longer_compiles_lets_nothing_by() -> None:
+    """Its bookings are there, so that mending it is one definition."""
     given = market(campaign("true"), edge="shoe = 43")
     entries, skipped = compose(given)
-    assert not entries
-    assert "edge 17 on its path no longer compiles" in str(skipped[0]["reason"])
-    assert [name for name, _ in Composer(given).definitions()] == ["edge.42"]
+    assert (len(entries), skipped) == (1, [])
+    assert dict(Composer(given).definitions())["edge.17"] == "false"
 
 
 def test_booking_without_a_path_is_left_out() -> None:
@@ -159,7 +159,8 @@ def test_an_edge_that_no_longer_compiles_is_no_way_for_any_path() -> None:
     given = booked_on_any_path(market(campaign("true"), edge="shoe = 43"))
     composer = Composer(given)
     assert len(list(composer.entries())) == 1
-    assert [link[0] for link in composer.routes().links] == [42]
+    assert [link[0] for link in composer.routes().links] == [17, 42]
+    assert dict(composer.definitions())["edge.17"] == "false"
 
 
 def test_every_advertiser_can_be_reached_within_the_usual_hops() -> None:
