@@ -1,27 +1,71 @@
-"""Every test of snapshots has a directory of its own, also in the processes that it starts."""
+"""Every test of snapshots has a directory of its own, also in the processes that it starts.
+
+Starting a worker takes far longer than most tests with one, so those of a module share it.
+"""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
+from exchange.celery import app
+from exchange.launcher.processes import Running
 from exchange.serving.directory import SnapshotDirectory
+from tests.conftest import start_worker
+from tests.snapshots.steps import Server, build
 from tests.snapshots.story import Story, tell
+
+
+@pytest.fixture(scope="module")
+def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a worker: it reads its settings once."""
+    return tmp_path_factory.mktemp("shared") / "snapshots"
+
+
+@pytest.fixture(scope="module")
+def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[Running]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREELINE_SNAPSHOT_DIR", str(shared_root))
+        worker = start_worker()
+    yield worker
+    worker.stop()
 
 
 @pytest.fixture(autouse=True)
 def directory(
-    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> SnapshotDirectory:
     root = tmp_path / "snapshots"
+    if "worker" in request.fixturenames:
+        root = request.getfixturevalue("shared_root")
+        shutil.rmtree(root, ignore_errors=True)
     settings.SNAPSHOT_DIR = root
     monkeypatch.setenv("TREELINE_SNAPSHOT_DIR", str(root))
     return SnapshotDirectory(root)
 
 
 @pytest.fixture
+def worker(shared_worker: Running, directory: SnapshotDirectory) -> Running:
+    """Messages that other tests left would start builds of their own."""
+    app.control.purge()
+    return shared_worker
+
+
+@pytest.fixture
 def story(transactional_db: None) -> Story:
     """Builds read in a transaction of their own, so the rows must be committed."""
     return tell()
+
+
+@pytest.fixture
+def server(story: Story, directory: SnapshotDirectory) -> Server:
+    """With the story as its first snapshot."""
+    build()
+    return Server(directory)

@@ -80,3 +80,23 @@ def run_campaign(advertiser: Party, name: str, expression: str) -> Campaign:
         starts_at=STARTS,
         bid_cpm=Decimal("5.00"),
     )
+
+
+def run_many(advertiser: Party, publishers: list[Party], count: int) -> None:
+    """Campaigns that are all different, booked with each of the publishers."""
+    campaigns = Campaign.objects.bulk_create(
+        Campaign(
+            advertiser=advertiser,
+            name=f"Campaign {number}",
+            expression=f"user.age > {number} and geo.country = 'C{number % 50}'",
+            status=Campaign.Status.LIVE,
+            starts_at=STARTS,
+            bid_cpm=1,
+        )
+        for number in range(count)
+    )
+    Booking.objects.bulk_create(
+        Booking(campaign=campaign, publisher=publisher, advertiser=advertiser)
+        for campaign in campaigns
+        for publisher in publishers
+    )

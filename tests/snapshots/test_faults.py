@@ -27,8 +27,8 @@ from exchange.snapshots.deltas import WRITER_LOCK, write_changes
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build, sweep
+from tests.snapshots.steps import AMERICAN, build, make_stale, served_names
 from tests.snapshots.story import Story
-from tests.snapshots.test_services import AMERICAN, build, make_stale
 
 Status = SnapshotBuild.Status
 FAILED = 7
@@ -65,12 +65,6 @@ def run_waiting_build() -> None:
     run_build(build_id=request_build().pk)
 
 
-def served_name(directory: SnapshotDirectory) -> str:
-    answer = EligibilityService(directory.root).answer("daily-herald", AMERICAN).document()
-    (item,) = answer["eligible"]
-    return str(item["campaign"])
-
-
 def assert_next_build_is_clean(directory: SnapshotDirectory, story: Story) -> None:
     """Also with a change that comes after everything."""
     for running in SnapshotBuild.objects.filter(status=Status.BUILDING):
@@ -84,7 +78,7 @@ def assert_next_build_is_clean(directory: SnapshotDirectory, story: Story) -> No
     assert SnapshotBuild.objects.filter(status=Status.LIVE).count() == 1
     Campaign.objects.update(name="Afterwards")
     assert write_changes() == 1
-    assert served_name(directory) == "Afterwards"
+    assert served_names(directory) == ["Afterwards"]
     log = DeltaLog.objects.get()
     numbers = sorted(int(path.stem) for path in (directory.root / "deltas" / log.log_id).iterdir())
     assert numbers == list(range(numbers[0], log.number + 1))
@@ -121,9 +115,9 @@ def test_build_killed(
 
     assert in_another_process(suffer) == -signal.SIGKILL
     went_live = point in {"while going live, servers know", "after going live"}
-    assert served_name(directory) == ("Changed" if went_live else "Summer")
+    assert served_names(directory) == ["Changed" if went_live else "Summer"]
     write_changes()
-    assert served_name(directory) == "Changed", "the delta does not wait for the build"
+    assert served_names(directory) == ["Changed"], "the delta does not wait for the build"
     assert_next_build_is_clean(directory, story)
 
 
@@ -154,7 +148,7 @@ def test_writer_of_deltas_killed(
 
     assert in_another_process(suffer) == -signal.SIGKILL
     write_changes()
-    assert served_name(directory) == "Changed"
+    assert served_names(directory) == ["Changed"]
     assert DeltaLog.objects.get().number == before + 1, "neither lost nor doubled"
     assert_next_build_is_clean(directory, story)
 
@@ -178,7 +172,7 @@ def test_full_disk_fails_the_build_and_keeps_what_is_served(
     assert in_another_process(suffer) == FAILED
     failed = SnapshotBuild.objects.get(status=Status.FAILED)
     assert "too large" in failed.error.lower()
-    assert served_name(directory) == "Summer"
+    assert served_names(directory) == ["Summer"]
     assert not list(directory.root.glob(f"{STAGED_PREFIX}*"))
     assert_next_build_is_clean(directory, story)
 
@@ -195,9 +189,9 @@ def test_full_disk_holds_a_delta_up_until_there_is_room(
         write_changes()
 
     assert in_another_process(suffer) == FAILED
-    assert served_name(directory) == "Summer"
+    assert served_names(directory) == ["Summer"]
     write_changes()
-    assert served_name(directory) == "Changed"
+    assert served_names(directory) == ["Changed"]
     assert DeltaLog.objects.get().number == before + 1
     assert_next_build_is_clean(directory, story)
 
@@ -223,7 +217,7 @@ def test_lost_database_connections_fail_what_was_under_way_and_nothing_else(
         assert cursor.fetchone() == (True,), "the lock went with the connection"
         cursor.execute("SELECT pg_advisory_unlock(%s)", [WRITER_LOCK])
     write_changes()
-    assert served_name(directory) == "Changed"
+    assert served_names(directory) == ["Changed"]
     assert_next_build_is_clean(directory, story)
 
 
@@ -246,7 +240,7 @@ def test_damaged_snapshot_is_never_made_live_again(
     flip_a_bit(directory.folder(first.snapshot_id) / INDEX_FILE)
     with pytest.raises(CannotActivateError, match="damaged"):
         activate(build=first)
-    assert served_name(directory) == "Changed"
+    assert served_names(directory) == ["Changed"]
 
 
 def test_servers_that_run_go_on_while_the_live_snapshot_is_damaged(
@@ -288,7 +282,7 @@ def test_postgres_restarted_in_the_middle_of_builds_and_deltas(
         _servers.running[0].stop()
         _servers.running[0] = start_postgres(_servers.postgres, dict(os.environ))
         os.waitpid(child, 0)
-        assert served_name(directory) in {
+        assert served_names(directory)[0] in {
             f"Turn {turn}",
             f"Turn {turn - 1}",
             "Summer",

@@ -21,28 +21,11 @@ from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.models import Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.requests import request_build
-from exchange.snapshots.services import MAX_ATTEMPTS, STALE_AFTER, claim, run_build, sweep
+from exchange.snapshots.services import MAX_ATTEMPTS, claim, run_build, sweep
+from tests.snapshots.steps import AMERICAN, build, eligible, make_stale
 from tests.snapshots.story import Story, run_campaign
 
 Status = SnapshotBuild.Status
-AMERICAN: dict[str, object] = {"geo.country": "USA", "user.age": 30}
-
-
-def build() -> SnapshotBuild:
-    queued = request_build()
-    assert run_build(build_id=queued.pk)
-    queued.refresh_from_db()
-    return queued
-
-
-def eligible(directory: SnapshotDirectory, visit: dict[str, object], seller_id: str) -> list[int]:
-    answer = EligibilityService(directory.root).answer(seller_id, visit).document()
-    return [item["booking_id"] for item in answer["eligible"]]
-
-
-def make_stale(build: SnapshotBuild) -> None:
-    long_ago = timezone.now() - STALE_AFTER - timedelta(seconds=1)
-    SnapshotBuild.objects.filter(pk=build.pk).update(heartbeat_at=long_ago)
 
 
 def test_build_goes_live_and_is_served(story: Story, directory: SnapshotDirectory) -> None:

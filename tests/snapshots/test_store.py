@@ -32,8 +32,8 @@ from exchange.snapshots.activation import KEPT_SNAPSHOTS, roll_back
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
 from exchange.snapshots.services import sweep
+from tests.snapshots.steps import AMERICAN, build
 from tests.snapshots.story import Story
-from tests.snapshots.test_services import AMERICAN, build
 
 
 @pytest.fixture(params=["file", "memory"])

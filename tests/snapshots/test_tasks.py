@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import pytest
 import redis
 from django.conf import settings as django_settings
 from django.db import connection, transaction
-from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, Role
 from exchange.accounts.services import create_api_key, revoke_api_key
@@ -22,60 +17,22 @@ from exchange.launcher.processes import Running
 from exchange.market.models import Campaign
 from exchange.market.services import save_campaign
 from exchange.serving.directory import STAGED_PREFIX, SnapshotDirectory, hash_key
-from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.models import SnapshotBuild
-from tests.conftest import start_worker
 from tests.people import hire
 from tests.serving.asking import Client
 from tests.serving.conftest import start_server, wait_until_alive
+from tests.snapshots.steps import (
+    AMERICAN,
+    build,
+    eligible,
+    is_over,
+    make_stale,
+    served_names,
+    wait_until,
+)
 from tests.snapshots.story import Story
-from tests.snapshots.test_services import AMERICAN, build, eligible, make_stale
 
 Status = SnapshotBuild.Status
-
-
-@pytest.fixture(scope="module")
-def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shared") / "snapshots"
-
-
-@pytest.fixture(scope="module")
-def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[Running]:
-    """Starting a worker takes far longer than any of these tests, so they share one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TREELINE_SNAPSHOT_DIR", str(shared_root))
-        worker = start_worker()
-    yield worker
-    worker.stop()
-
-
-@pytest.fixture
-def directory(shared_root: Path, settings: Settings) -> SnapshotDirectory:
-    shutil.rmtree(shared_root, ignore_errors=True)
-    settings.SNAPSHOT_DIR = shared_root
-    return SnapshotDirectory(shared_root)
-
-
-@pytest.fixture
-def worker(shared_worker: Running, directory: SnapshotDirectory) -> Running:
-    """Messages that other tests left would start builds of their own."""
-    app.control.purge()
-    return shared_worker
-
-
-def wait_until(is_so: Callable[[], bool], worker: Running, seconds: float = 30) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until, worker.last_lines(60)
-        time.sleep(0.05)
-
-
-def is_over(build: SnapshotBuild) -> Callable[[], bool]:
-    def look() -> bool:
-        build.refresh_from_db()
-        return build.is_over
-
-    return look
 
 
 def block_reads_of_bookings() -> None:
@@ -110,16 +67,8 @@ def test_burst_of_edits_during_a_build_is_beside_it_when_it_goes_live(
         for number in range(20):
             story.summer.name = f"Summer {number}"
             save_campaign(campaign=story.summer, by=alice)
-    wait_until(lambda: served_name(directory) == "Summer 19", worker)
+    wait_until(lambda: served_names(directory) == ["Summer 19"], worker)
     assert SnapshotBuild.objects.get().status == Status.LIVE
-
-
-def served_name(directory: SnapshotDirectory) -> str:
-    service = EligibilityService(directory.root)
-    if service.live is None:
-        return ""
-    answer = service.answer("daily-herald", AMERICAN).document()
-    return "".join(item["campaign"] for item in answer["eligible"])
 
 
 def test_build_killed_in_the_middle_is_followed_by_a_clean_one(
@@ -182,7 +131,7 @@ def test_progress_is_seen_while_the_build_reads(story: Story, worker: Running) -
 
         wait_until(has_beaten, worker)
         assert build.phase == "reading"
-    wait_until(is_over(build), worker)
+    wait_until(lambda: is_over(build), worker)
     assert build.status == Status.LIVE
 
 
@@ -239,4 +188,4 @@ def test_change_whose_message_was_lost_with_all_of_redis_is_found_by_the_sweep(
         Campaign.objects.update(name="Unannounced")
         redis.Redis.from_url(django_settings.REDIS_URL).flushall()
     app.send_task("snapshots.write_changes")  # as beat does, every second
-    wait_until(lambda: served_name(directory) == "Unannounced", worker)
+    wait_until(lambda: served_names(directory) == ["Unannounced"], worker)

@@ -15,77 +15,31 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 from django.db import connection
-from pytest_django import Settings
 
 from exchange.celery import app
 from exchange.launcher.postgres import start_postgres
 from exchange.launcher.processes import Running
-from exchange.market.models import Booking, Campaign
+from exchange.market.models import Campaign
 from exchange.serving.directory import INDEX_FILE, STAGED_PREFIX, SnapshotDirectory
-from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.deltas import WRITER_LOCK, write_changes
 from exchange.snapshots.models import DeltaLog, Phase, SnapshotBuild
 from tests.conftest import start_worker
-from tests.snapshots.story import STARTS, Story
+from tests.snapshots.steps import build, is_over, make_stale, served_names, wait_until
+from tests.snapshots.story import Story, run_many
 from tests.snapshots.test_faults import flip_a_bit
-from tests.snapshots.test_services import AMERICAN, build, make_stale
 
 Status = SnapshotBuild.Status
 CAMPAIGNS = 3_000  # so many that every phase takes long enough to be seen
 TRIES = 8
 
 
-@pytest.fixture(scope="module")
-def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("faults") / "snapshots"
-
-
-@pytest.fixture(scope="module")
-def worker(django_db_setup: None, shared_root: Path) -> Iterator[Running]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TREELINE_SNAPSHOT_DIR", str(shared_root))
-        running = start_worker()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def directory(shared_root: Path, settings: Settings) -> SnapshotDirectory:
-    settings.SNAPSHOT_DIR = shared_root
-    app.control.purge()
-    return SnapshotDirectory(shared_root)
-
-
 @pytest.fixture
 def market(story: Story, directory: SnapshotDirectory) -> Story:
     """With a snapshot live, and a change that only the next one, or a delta, has."""
-    campaigns = [
-        Campaign(
-            advertiser=story.soda,
-            name=f"Campaign {number}",
-            expression=f"user.age > {number} and geo.country = 'C{number % 50}'",
-            status="live",
-            starts_at=STARTS,
-            bid_cpm=1,
-        )
-        for number in range(CAMPAIGNS)
-    ]
-    Campaign.objects.bulk_create(campaigns)
-    Booking.objects.bulk_create(
-        Booking(campaign=campaign, publisher=party, advertiser=story.soda)
-        for campaign in campaigns
-        for party in (story.herald, story.tribune)
-    )
+    run_many(story.soda, [story.herald, story.tribune], CAMPAIGNS)
     build()
     Campaign.objects.filter(pk=story.summer.pk).update(name="Changed")
     return story
-
-
-def wait_until(is_so: Callable[[], bool], worker: Running, seconds: float = 40) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until, worker.last_lines(40)
-        time.sleep(0.002)
 
 
 def pid_of_child() -> int:
@@ -97,8 +51,7 @@ def pid_of_child() -> int:
 
 
 def served_name(directory: SnapshotDirectory) -> str:
-    answer = EligibilityService(directory.root).answer("daily-herald", AMERICAN).document()
-    names = [str(item["campaign"]) for item in answer["eligible"]]
+    names = served_names(directory)
     return next(name for name in names if not name.startswith("Campaign"))
 
 
@@ -137,11 +90,6 @@ def strike(phase: Phase, worker: Running, blow: Callable[[int], None]) -> Snapsh
         wait_until(lambda build=build: is_over(build), worker)  # type: ignore[misc]
         Campaign.objects.filter(name="Changed").update(bid_cpm=7)
     pytest.fail(f"no build was seen in {phase}")
-
-
-def is_over(build: SnapshotBuild) -> bool:
-    build.refresh_from_db()
-    return build.is_over
 
 
 def kill(child: int) -> None:

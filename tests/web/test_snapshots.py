@@ -14,8 +14,8 @@ from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import Quarantined, SnapshotBuild
 from tests.market.places import found
 from tests.people import hire
+from tests.snapshots.steps import build as make_snapshot
 from tests.snapshots.story import Story, run_campaign, tell
-from tests.snapshots.test_services import build as make_snapshot
 from tests.web.conftest import LogIn
 
 pytestmark = pytest.mark.django_db
