@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
@@ -192,13 +193,13 @@ class LiveIndex:
                 if not self._dynamic.has_definition(name):
                     self._need_definitions(text)
                     self._dynamic.define(name, text)
-            for entry_id in {*dead, *entries}:
+            replaced = [*{*dead, *entries}]
+            for entry_id in replaced:
                 if entry_id in self._dynamic:
                     self._dynamic.delete(entry_id)
-                if entry_id in self._state.snapshot:
-                    self._dead.add(entry_id)
-            for text in entries.values():
-                self._need_definitions(text)
+            below = self._state.snapshot.entries_of(replaced)
+            self._dead.update(compress(replaced, (below >= 0).tolist()))
+            self._need_definitions("\n".join(entries.values()))
             self._dynamic.insert_many(entries.keys(), entries.values())
             self._publish(None if routes is None else self._reroute(routes))
             return self._state

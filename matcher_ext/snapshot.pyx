@@ -217,6 +217,14 @@ cdef class Snapshot:
             raise UnknownIdError(f"id {entry_id} is not in the index")
         return int(self.id_order[place])
 
+    def entries_of(self, entry_ids):
+        """The numbers of many entries inside this snapshot; -1 for each that is not in it."""
+        wanted = numpy.fromiter(entry_ids, numpy.int64)
+        if len(self) == 0:
+            return numpy.full(len(wanted), -1, numpy.int64)
+        places = numpy.searchsorted(self.ids, wanted).clip(max=len(self) - 1)
+        return numpy.where(self.ids[places] == wanted, self.id_order[places], -1)
+
     def __contains__(self, entry_id):
         place = int(numpy.searchsorted(self.ids, entry_id))
         return place < len(self) and bool(self.ids[place] == entry_id)
@@ -413,9 +421,12 @@ cdef class Overlay:
         definitions._thaw()
         self.dead.assign(len(below) // 64 + 1, 0)
         self.dead_count = len(dead)
-        for entry_id in dead:
-            entry = below.entry_of(entry_id)
-            self.dead[entry >> 6] |= <uint64_t>1 << (entry & 63)
+        cdef const int64_t[::1] entries = below.entries_of(dead)
+        cdef Py_ssize_t i
+        for i in range(entries.shape[0]):
+            if entries[i] < 0:
+                raise UnknownIdError("a dead id is not in the index")
+            self.dead[entries[i] >> 6] |= <uint64_t>1 << (entries[i] & 63)
         for name in names:
             encoded = name.encode()
             if find_plan_definition(&below.plan, encoded) == NOTHING:

@@ -6,6 +6,7 @@
     path_at      how many bytes of the fragment come before the path
     reach        of a booking that takes any path: what the index knows the path by; else 0
     price        what the path's share is taken of: the bid of such a booking; else the net CPM
+    net_cpm      as the fragment says, for changed bookings that look for their rank
 
 Rows are found by binary search, so no Python object exists for a booking that is not answered.
 """
@@ -40,6 +41,7 @@ SCHEMA = pa.schema(
         pa.field("path_at", pa.int32(), nullable=False),
         pa.field("reach", pa.int64(), nullable=False),
         pa.field("price", pa.float64(), nullable=False),
+        pa.field("net_cpm", pa.float64(), nullable=False),
     ]
 )
 
@@ -100,6 +102,7 @@ def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
         as_integers([path_at for _, path_at in fragments], pa.int32()),
         as_integers([row.reach for row in rows], pa.int64()),
         as_floats([row.price for row in rows]),
+        as_floats([row.net_cpm for row in rows]),
     ]
     batch = pa.record_batch(columns, schema=SCHEMA)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
@@ -146,6 +149,7 @@ class Bookings:
         if np.any(self._ranks[row_of_rank] != np.arange(len(self._ranks))):
             raise DirectoryError(f"{path} ranks its bookings wrongly")
         _, offsets, content = self._batch.column("fragment").buffers()
+        self._rows_by_rank = row_of_rank
         # Memory views: single elements are read, and a view gives plain Python integers.
         self._row_of_rank = row_of_rank.data
         self._offsets = memoryview(offsets or bytes(8)).cast("B").cast("q")
@@ -163,6 +167,9 @@ class Bookings:
         # Not `to_numpy`, which imports pandas: two seconds at every start of a server.
         return cast(Integers, np.from_dlpack(self._batch.column(name)))
 
+    def _floats(self, name: str) -> NDArray[np.float64]:
+        return cast(NDArray[np.float64], np.from_dlpack(self._batch.column(name)))
+
     def __len__(self) -> int:
         return len(self._ids)
 
@@ -179,10 +186,26 @@ class Bookings:
         return self._integers("reach").take(rows)
 
     def prices_of(self, rows: Integers) -> NDArray[np.float64]:
-        return cast(NDArray[np.float64], np.from_dlpack(self._batch.column("price"))).take(rows)
+        return self._floats("price").take(rows)
 
-    def fragment_at_rank(self, rank: int) -> memoryview:
-        return self.fragments([self._row_of_rank[rank]])[0]
+    def count_before(
+        self, net_cpm: NDArray[np.float64], campaign_ids: Integers, booking_ids: Integers
+    ) -> Integers:
+        """How many come before each of some other bookings in the order of answers: all are
+        searched for at once, so that the number of steps does not depend on theirs."""
+        low = np.zeros(len(booking_ids), np.int64)
+        high = np.full(len(booking_ids), len(self), np.int64)
+        worth, campaigns = self._floats("net_cpm"), self._integers("campaign_id")
+        while (is_open := low < high).any():
+            middle = (low + high) // 2
+            rows = self._rows_by_rank.take(middle, mode="clip")
+            gain, campaign, booking = worth[rows] - net_cpm, campaigns[rows], self._ids[rows]
+            is_before = (gain > 0) | (gain == 0) & (
+                (campaign < campaign_ids) | (campaign == campaign_ids) & (booking < booking_ids)
+            )
+            low = np.where(is_open & is_before, middle + 1, low)
+            high = np.where(is_open & ~is_before, middle, high)
+        return low
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         """In the order of answers, at most `limit` of them."""

@@ -1,13 +1,11 @@
 """Bookings of a snapshot with changed ones beside them, behind the same face.
 
-A changed booking has its place between the ranks of those that did not change, found by binary
-search over their ready items: the file needs no column for it.
+A changed booking has its place between the ranks of those that did not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -17,8 +15,6 @@ from numpy.typing import NDArray
 from exchange.serving.bookings import BookingRow, Bookings, Integers
 from matcher_ext import Snapshot
 from matcher_ext.items import Items
-
-Place = tuple[float, int, int]
 
 
 class BookingsView(Protocol):
@@ -40,34 +36,22 @@ class SharedBookings(BookingsView, Protocol):
     def prices_of(self, rows: Integers) -> NDArray[np.float64]: ...
 
 
-class Ranked(msgspec.Struct):
-    """The part of an item that decides its place."""
-
-    net_cpm: float
-    campaign_id: int
-    booking_id: int
-
-    def place(self) -> Place:
-        return -self.net_cpm, self.campaign_id, self.booking_id
-
-
-decoder = msgspec.json.Decoder(Ranked)
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True, gc=False):
     """A changed booking, prepared once however many changes follow: its item, and how many of
     those below come before it."""
 
     row: BookingRow
-    place: Place
     gap: int
     item: tuple[bytes, int]
 
     @classmethod
-    def of(cls, below: Bookings, row: BookingRow) -> Beside:
-        place = (-row.net_cpm, row.campaign_id, row.booking_id)
-        return cls(row, place, find_gap(below, place), row.fragment())
+    def of(cls, below: Bookings, rows: Collection[BookingRow]) -> dict[int, Beside]:
+        """By booking id."""
+        gaps = below.count_before(*order_of(rows)).tolist()
+        return {
+            row.booking_id: cls(row, gap, row.fragment())
+            for row, gap in zip(rows, gaps, strict=True)
+        }
 
 
 class ChangedBookings:
@@ -162,27 +146,25 @@ class ChangedBookings:
         return campaigns
 
 
+def order_of(
+    rows: Collection[BookingRow],
+) -> tuple[NDArray[np.float64], Integers, Integers]:
+    """What decides the order of answers: net CPM descending, then campaign, then booking."""
+    return (
+        np.array([row.net_cpm for row in rows], np.float64),
+        np.array([row.campaign_id for row in rows], np.int64),
+        np.array([row.booking_id for row in rows], np.int64),
+    )
+
+
 def rank_between(besides: Sequence[Beside]) -> NDArray[np.float64]:
     """For each a number between the ranks of its neighbours below, in the order of answers."""
-    order = sorted(range(len(besides)), key=lambda i: besides[i].place)
-    gaps = [besides[i].gap for i in order]
-    counts = np.bincount(gaps) if gaps else np.zeros(0, np.int64)
+    net_cpm, campaign_ids, booking_ids = order_of([beside.row for beside in besides])
+    order = np.lexsort((booking_ids, campaign_ids, -net_cpm))
+    gaps = np.array([beside.gap for beside in besides], np.int64)[order]
+    _, firsts, counts = np.unique(gaps, return_index=True, return_counts=True)
+    neighbours = np.repeat(counts, counts)
+    turn = np.arange(len(gaps)) - np.repeat(firsts, counts) + 1
     ranks = np.empty(len(besides), np.float64)
-    seen: dict[int, int] = {}
-    for i, gap in zip(order, gaps, strict=True):
-        seen[gap] = seen.get(gap, 0) + 1
-        ranks[i] = gap - 1 + seen[gap] / (counts[gap] + 1)
+    ranks[order] = gaps - 1 + turn / (neighbours + 1)
     return ranks
-
-
-def find_gap(below: Bookings, place: Place) -> int:
-    """How many of those below come before."""
-    low, high = 0, len(below)
-    while low < high:
-        middle = (low + high) // 2
-        item = decoder.decode(below.fragment_at_rank(middle))
-        if item.place() < place:
-            low = middle + 1
-        else:
-            high = middle
-    return low

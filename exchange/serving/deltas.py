@@ -32,7 +32,7 @@ DELTAS_FOLDER = "deltas"
 LOG_ID = re.compile(r"[0-9a-f]{16}")
 
 
-class DeltaEntry(msgspec.Struct, frozen=True):
+class DeltaEntry(msgspec.Struct, frozen=True, gc=False):
     """A booking as it is now: what the index holds, and what answers say."""
 
     row: BookingRow

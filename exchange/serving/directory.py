@@ -242,13 +242,22 @@ class SnapshotDirectory:
 
 
 def decode(path: Path, content: bytes, kind: type[Document]) -> Document:
+    """Of another format, a document need not have any of our fields; a large one of ours is read
+    only once."""
+    document: FormattedDocument
     try:
-        found = msgspec.json.decode(content, type=FormattedDocument).format
-        if found != FORMAT:
-            raise DirectoryError(f"{path} has format {found}, this version reads {FORMAT}")
-        return msgspec.json.decode(content, type=kind)
+        try:
+            document = msgspec.json.decode(content, type=kind)
+        except msgspec.ValidationError:
+            document = msgspec.json.decode(content, type=FormattedDocument)
+            if document.format == FORMAT:
+                raise
     except msgspec.DecodeError as error:
         raise DirectoryError(f"{path} is damaged: {error}") from error
+    if document.format != FORMAT or not isinstance(document, kind):
+        found = document.format
+        raise DirectoryError(f"{path} has format {found}, this version reads {FORMAT}")
+    return document
 
 
 def write_aside(path: Path, content: bytes) -> None:

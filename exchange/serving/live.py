@@ -123,7 +123,7 @@ class LiveSnapshot:
             routes=next((delta.routes for delta in reversed(deltas) if delta.routes), None),
         )
         changed = {key: beside for key, beside in self.changed.items() if key not in dead}
-        changed |= {key: Beside.of(self.opened.below, row) for key, row in rows.items()}
+        changed |= Beside.of(self.opened.below, rows.values())
         beside = ChangedBookings(self.opened.below, changed) if changed else None
         last = deltas[-1].number
         return replace(

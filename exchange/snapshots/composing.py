@@ -57,8 +57,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return "".join(self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True, gc=False):
     """What all bookings of a campaign have in common. `conditions` are flight and expression."""
 
     name: str
@@ -68,8 +67,7 @@ class Offer:
     bid_cpm: float
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True, gc=False):
     """What all bookings on a path have in common. `conditions` are publisher and path."""
 
     sellers: tuple[str, ...]

@@ -8,13 +8,14 @@ smallest causes go first, the others are named.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q
 from msgspec.structs import replace
 
-from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.models import Booking, Edge, Party
 from exchange.serving.deltas import Delta, DeltaEntry, RouteRecord
 from exchange.snapshots.changes import (
     Changes,
@@ -25,6 +26,7 @@ from exchange.snapshots.changes import (
     find_nearer_pairs,
     read_changes,
 )
+from exchange.snapshots.collection import no_collection
 from exchange.snapshots.composing import (
     CLOSED,
     Composer,
@@ -34,7 +36,6 @@ from exchange.snapshots.composing import (
     reach_name,
 )
 from exchange.snapshots.market import (
-    BOOKING_COLUMNS,
     BookedPair,
     Market,
     read_campaigns,
@@ -43,6 +44,13 @@ from exchange.snapshots.market import (
 from exchange.snapshots.models import ChangeKind, Quarantined
 from exchange.snapshots.quarantine import Quarantine, read_former_texts
 from exchange.snapshots.texts import Compiled
+from exchange.snapshots.touched import (
+    Touched,
+    is_served,
+    look,
+    look_at_active,
+    look_between,
+)
 from exchange.snapshots.vocabulary import audience_name
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import check_text
@@ -50,10 +58,6 @@ from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000
 MAX_LENT = 10_000  # characters; a long list is quicker found in the snapshot
-MANY = 2 * MAX_REINSERTED  # bookings that are not looked at one by one
-# What decides whether a booking is served, and how it is if it is.
-DECIDING = ("is_active", "retired_at", "campaign__status", "campaign__retired_at")
-SERVED = (True, None, str(Campaign.Status.LIVE), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,46 +106,6 @@ class Draft:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Bookings that one thing touches: all of them, or none, are in a delta. No booking ends
-    because a path changed, so those need not be looked for."""
-
-    why: str
-    bookings: QuerySet[Booking]
-    is_path: bool = False
-
-    def look(self, limit: int) -> Touched:
-        """Without a look at campaigns, of which there are a million, if that can be."""
-        if self.is_path:
-            active = self.bookings.filter(is_active=True, retired_at=None).order_by()
-            if active[: limit + 1].count() > limit:
-                return Touched(self.why, {}, set(), active.count())
-        rows = list(self.bookings.order_by().values_list(*BOOKING_COLUMNS, *DECIDING)[:MANY])
-        if len(rows) == MANY:
-            dead = self.bookings.exclude(is_served()).values_list("pk", flat=True)
-            count = self.bookings.filter(is_served()).order_by().count()
-            return Touched(self.why, {}, set(dead), count)
-        served, dead_ids = {}, set()
-        for row in rows:
-            if row[-len(DECIDING) :] == SERVED:
-                served[row[0]] = BookedPair._make(row[: -len(DECIDING)])
-            else:
-                dead_ids.add(row[0])
-        return Touched(self.why, served, dead_ids, len(served))
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What a cause touches: bookings that are served, by id, and others, which are dead at once.
-    Too many to be in a delta anyhow are only counted."""
-
-    why: str
-    served: dict[int, BookedPair]
-    dead: set[int]
-    count: int
-
-
 def draft_delta(
     *, since: str, position: str, served: Served, limit: int = MAX_REINSERTED
 ) -> tuple[Draft, Market] | None:
@@ -149,8 +113,9 @@ def draft_delta(
     changes = read_changes(since)
     if not changes:
         return None
-    drafter = Drafter(changes, read_surroundings(position), served, limit)
-    return drafter.draft(), drafter.market
+    with no_collection():
+        drafter = Drafter(changes, read_surroundings(position), served, limit)
+        return drafter.draft(), drafter.market
 
 
 class Drafter:
@@ -164,6 +129,8 @@ class Drafter:
         self._has_same_catalog = is_same(served.catalog, market.catalog.compiled)
         self._draft = Draft(quarantine=Quarantine(read_former_texts))
         self._composer = Composer(market, self._draft.quarantine)
+        self._prepared_campaigns: set[int] = set()
+        self._prepared_paths: set[tuple[int, ...]] = set()
         self._retry_quarantined()
         self._graph_change = find_graph_change(changes, market)
 
@@ -209,50 +176,41 @@ class Drafter:
     def _look_at_causes(self) -> Iterable[Touched]:
         ids = self._changes.ids
         if booking_ids := ids.get(ChangeKind.BOOKING):
-            yield Cause("Bookings changed.", Booking.objects.filter(pk__in=booking_ids)).look(
-                self._limit
-            )
+            yield look("Bookings changed.", Booking.objects.filter(pk__in=booking_ids))
         yield from self._look_at_campaigns(sorted(ids.get(ChangeKind.CAMPAIGN, ())))
         if self._graph_change:
-            yield from (
-                cause.look(self._limit) for cause in self._causes_of_paths(self._graph_change)
-            )
+            yield from self._look_at_paths(self._graph_change)
 
     def _look_at_campaigns(self, campaign_ids: list[int]) -> Iterable[Touched]:
         """One by one only where they are too many together: each costs a query."""
         if len(campaign_ids) > 1:
             bookings = Booking.objects.filter(campaign_id__in=campaign_ids)
-            together = Cause(f"{len(campaign_ids):,} campaigns changed.", bookings).look(
-                self._limit
-            )
+            together = look(f"{len(campaign_ids):,} campaigns changed.", bookings)
             if together.count <= self._limit:
                 yield together
                 return
         for campaign_id in campaign_ids:
             bookings = Booking.objects.filter(campaign_id=campaign_id)
-            yield Cause(f"Campaign {campaign_id} changed.", bookings).look(self._limit)
+            yield look(f"Campaign {campaign_id} changed.", bookings)
 
-    def _causes_of_paths(self, change: GraphChange) -> Iterable[Cause]:
-        after = self._composer.graph
+    def _look_at_paths(self, change: GraphChange) -> Iterable[Touched]:
+        after, limit = self._composer.graph, self._limit
         publishers = Party.objects.filter(
             pk__in=find_affected(change, after), kind=Party.Kind.PUBLISHER
         )
         sources = list(publishers.values_list("pk", flat=True))
         if moved := find_moved_pairs(change, after, sources):
-            cheapest = Booking.objects.filter(policy=Booking.Policy.CHEAPEST)
-            yield Cause("Cheapest paths moved.", of_pairs(cheapest, moved), is_path=True)
+            yield look_between("Cheapest paths moved.", Booking.Policy.CHEAPEST, moved, limit)
         if nearer := find_nearer_pairs(change, after, sources):
-            free = Booking.objects.filter(policy=Booking.Policy.ANY)
-            yield Cause("Advertisers came nearer.", of_pairs(free, nearer), is_path=True)
+            yield look_between("Advertisers came nearer.", Booking.Policy.ANY, nearer, limit)
         if renamed := change.renamed_parties:
             ends = Q(publisher_id__in=renamed) | Q(advertiser_id__in=renamed)
-            yield Cause("Parties were renamed.", Booking.objects.filter(ends), is_path=True)
-        touched = change.changed_edges | edges_of(change.renamed_parties)
-        if touched:
+            yield look_at_active("Parties were renamed.", Booking.objects.filter(ends), limit)
+        if touched := change.changed_edges | edges_of(change.renamed_parties):
             pinned = Booking.objects.filter(
                 policy=Booking.Policy.PINNED, pinned_edges__overlap=sorted(touched)
             )
-            yield Cause("Pinned paths changed.", pinned, is_path=True)
+            yield look_at_active("Pinned paths changed.", pinned, limit)
 
     def _reroute(self) -> None:
         """Bookings on any path see the whole graph, which the snapshot has places in for edges
@@ -301,30 +259,44 @@ class Drafter:
             self._define(name, expression.definitions.get(name))
 
     def _compose(self, chosen: dict[int, BookedPair]) -> None:
-        campaign_ids = {pair.campaign_id for pair in chosen.values()}
-        self.market.campaigns.update(read_campaigns(campaign_ids))
-        unreadable = unreachable = 0
+        campaigns = read_campaigns({pair.campaign_id for pair in chosen.values()})
+        self.market.campaigns.update(campaigns)
+        waiting: Counter[str] = Counter()
         for booking_id, pair in sorted(chosen.items()):
+            if pair.campaign_id not in campaigns:
+                continue  # it is not served, and was not: only its path moved
             try:
                 entry = self._composer.compose(pair)
             except SkipError:
                 self._draft.dead.append(booking_id)
                 continue
-            campaign = self._composer.campaigns[pair.campaign_id]
-            self._define_references(campaign)
-            self._define_edges(entry.edge_ids)
-            self._lend_to(entry)
-            if entry.reach and reach_name(*entry.reach) not in self._served.names:
-                unreachable += 1
-            elif self._knows(campaign) and self._is_readable(entry.text):
-                self._draft.entries.append(DeltaEntry(entry.row, entry.text))
+            if why := self._why_not_yet(entry):
+                waiting[why] += 1
             else:
-                unreadable += 1
-        if unreachable:
-            why = "Bookings may take any path to an advertiser that the snapshot knows none to."
-            self._draft.deferred.append((why, unreachable))
-        if unreadable:
-            self._draft.deferred.append(("Campaigns use attributes that are new.", unreadable))
+                self._draft.entries.append(DeltaEntry(entry.row, entry.text))
+        self._draft.deferred += waiting.items()
+
+    def _why_not_yet(self, entry: Entry) -> str:
+        """What servers lack that only a build brings; the rest comes with the record."""
+        campaign_id = entry.row.campaign_id
+        campaign = self._composer.campaigns[campaign_id]
+        if campaign_id not in self._prepared_campaigns:
+            self._prepared_campaigns.add(campaign_id)
+            self._prepare_campaign(campaign)
+        if entry.edge_ids not in self._prepared_paths:
+            self._prepared_paths.add(entry.edge_ids)
+            self._define_edges(entry.edge_ids)
+            self._lend(edge_name(edge_id) for edge_id in entry.edge_ids)
+        if entry.reach and reach_name(*entry.reach) not in self._served.names:
+            return "Bookings may take any path to an advertiser that the snapshot knows none to."
+        if not self._knows(campaign) or not self._is_readable(entry.text):
+            return "Campaigns use attributes that are new."
+        return ""
+
+    def _prepare_campaign(self, campaign: Compiled) -> None:
+        if not isinstance(campaign, ExpressionError) and campaign.references:
+            self._define_references(campaign)
+            self._lend(sorted(campaign.references))
 
     def _define_edge(self, edge_id: int) -> None:
         """One that servers cannot read lets nothing by until they can."""
@@ -337,12 +309,6 @@ class Drafter:
         for edge_id in edge_ids:
             if edge_name(edge_id) not in self._served.names:
                 self._define_edge(edge_id)
-
-    def _lend_to(self, entry: Entry) -> None:
-        campaign = self._composer.campaigns[entry.row.campaign_id]
-        if not isinstance(campaign, ExpressionError):
-            self._lend(sorted(campaign.references))
-        self._lend(edge_name(edge_id) for edge_id in entry.edge_ids)
 
     def _lend(self, names: Iterable[str]) -> None:
         """What entries refer to, as servers have it already: they need not read their snapshot's
@@ -392,24 +358,6 @@ class Drafter:
 def is_same(one: CompiledCatalog, other: CompiledCatalog) -> bool:
     """A catalogue that was read from a file has lists where others have tuples."""
     return json.dumps(one.rows) == json.dumps(other.rows)
-
-
-def is_served() -> Q:
-    """Whether a booking belongs into what is served."""
-    live = Campaign.objects.live().filter(pk=OuterRef("campaign_id"))
-    return Q(Exists(live), is_active=True, retired_at=None)
-
-
-def of_pairs(bookings: QuerySet[Booking], pairs: Collection[tuple[int, int]]) -> QuerySet[Booking]:
-    """Of publisher and advertiser at once; thousands of them must not become thousands of terms."""
-    publisher_ids, advertiser_ids = (list(ids) for ids in zip(*pairs, strict=True))
-    return bookings.extra(
-        where=[
-            "(publisher_id, market_booking.advertiser_id) IN"
-            " (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))"
-        ],
-        params=[publisher_ids, advertiser_ids],
-    )
 
 
 def edges_of(party_ids: Collection[int]) -> set[int]:

@@ -172,7 +172,8 @@ def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]
     columns = ("id", "name", "advertiser_id", "expression", "starts_at", "ends_at", "bid_cpm")
     rows = Campaign.objects.live().order_by().values_list(*columns)
     if ids is not None:
-        rows = rows.filter(pk__in=ids)
+        # One parameter: of 20,000, Django and Postgres would need longer than to find the rows.
+        rows = rows.extra(where=["id = ANY(%s)"], params=[sorted(ids)])
     return {row[0]: CampaignRow._make(row[1:]) for row in rows.iterator(CHUNK_ROWS)}
 
 

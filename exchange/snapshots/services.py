@@ -5,9 +5,6 @@ A message through the broker is only a hint; `sweep` finds from the table what a
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from exchange.serving.store import SnapshotStore
 from exchange.snapshots.activation import activate
 from exchange.snapshots.building import Built, describe, write_snapshot
 from exchange.snapshots.checking import SAMPLED_VISITS, SnapshotWrongError, check_snapshot
+from exchange.snapshots.collection import no_collection
 from exchange.snapshots.composing import Composer
 from exchange.snapshots.deltas import (
     ask_for_build,
@@ -96,17 +94,6 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
     record_result(build_id, snapshot_id, built)
     go_live(SnapshotBuild.objects.get(pk=build_id), quarantine)
     record_seconds(build_id, progress)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Python's collector would look through millions of rows again and again, and find nothing:
-    half of the processor time of reading."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def record_position(build_id: int, market: Market) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from matcher_ext.language import check_text, find_references
 from targeting import Catalog, Expression, ExpressionError, parse
@@ -11,14 +12,13 @@ from targeting import Catalog, Expression, ExpressionError, parse
 Place = tuple[str, int, int]  # a name in a text, where its `@` is, how long both are
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
+class CheckedText(msgspec.Struct, frozen=True, gc=False):
     """A text that the language accepts, with the names of the index. The index reads it as it is;
     making its tree, and printing that, took most of a build's time."""
 
     text: str
     catalog: Catalog
-    definitions: Mapping[str, Expression] = field(default_factory=dict)
+    definitions: Mapping[str, Expression] = msgspec.field(default_factory=dict)
     references: frozenset[str] = frozenset()
 
     def read(self) -> Expression:

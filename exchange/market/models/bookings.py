@@ -98,6 +98,13 @@ class Booking(Revised):
             models.Index(fields=["publisher", "-id"], name="booking_by_publisher"),
             models.Index(fields=["advertiser", "-id"], name="booking_by_advertiser"),
             models.Index(fields=["publisher", "advertiser"], name="booking_by_pair"),
+            # Has all that deltas need of bookings whose paths move, which may be 20,000.
+            models.Index(
+                fields=["publisher", "advertiser", "policy"],
+                include=["id", "campaign", "hop_limit"],
+                condition=Q(is_active=True, retired_at=None),
+                name="booking_between",
+            ),
             models.Index(fields=["-id"], name="booking_off", condition=OFF),
             models.Index(fields=["publisher", "-id"], name="booking_off_here", condition=OFF),
             models.Index(fields=["advertiser", "-id"], name="booking_off_mine", condition=OFF),
