@@ -67,18 +67,32 @@ class BookingRow(msgspec.Struct, frozen=True, gc=False):
 
     def fragment(self) -> tuple[bytes, int]:
         """The item, and where in it the path begins: those who want none get what is before."""
-        item = msgspec.json.encode(
-            {
-                "campaign_id": self.campaign_id,
-                "campaign": self.campaign,
-                "advertiser": self.advertiser,
-                "booking_id": self.booking_id,
-                "net_cpm": self.net_cpm,
-                "fee_percent": self.fee_percent,
-            }
+        item = encode_item(
+            Item(
+                self.campaign_id,
+                self.campaign,
+                self.advertiser,
+                self.booking_id,
+                self.net_cpm,
+                self.fee_percent,
+            )
         )
         path_at = len(item) - 1
         return b'%s,"path":%s}' % (item[:-1], encode_path(self.path)), path_at
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """What an answer says about a booking, in this order; its path follows."""
+
+    campaign_id: int
+    campaign: str
+    advertiser: str
+    booking_id: int
+    net_cpm: float
+    fee_percent: float
+
+
+encode_item = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=100_000)  # many bookings share theirs

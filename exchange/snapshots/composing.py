@@ -61,6 +61,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     """What all bookings of a campaign have in common. `conditions` are flight and expression."""
 
     name: str
+    advertiser_id: int
     advertiser: str
     conditions: str
     bid: tuple[int, int]
@@ -73,6 +74,7 @@ class Route(msgspec.Struct, frozen=True, gc=False):
     sellers: tuple[str, ...]
     edge_ids: tuple[int, ...]
     reach: tuple[int, int] | None
+    reach_key: int
     conditions: str
     fee_percent: float
     share: tuple[int, int]
@@ -165,22 +167,23 @@ class Composer:
                 self.skipped.add(pair, str(skip))
 
     def compose(self, pair: BookedPair) -> Entry:
-        offer = self.offers.get(pair.campaign_id) or self._make_offer(pair.campaign_id)
-        route = self._route(pair)
-        reach = route.reach
+        """Positions instead of names where a million rows are made: a tenth of the time."""
+        campaign_id = pair.campaign_id
+        offer = self.offers.get(campaign_id) or self._make_offer(campaign_id)
+        route = self._route(pair, offer.advertiser_id)
         row = BookingRow(
-            booking_id=pair.booking_id,
-            campaign_id=pair.campaign_id,
-            campaign=offer.name,
-            advertiser=offer.advertiser,
-            publisher=route.sellers[0],
-            path=route.sellers,
-            fee_percent=route.fee_percent,
-            net_cpm=find_net(offer, route),
-            reach=0 if reach is None else path_key(*reach),
-            bid_cpm=0.0 if reach is None else offer.bid_cpm,
+            pair.booking_id,
+            campaign_id,
+            offer.name,
+            offer.advertiser,
+            route.sellers[0],
+            route.sellers,
+            route.fee_percent,
+            find_net(offer, route),
+            route.reach_key,
+            offer.bid_cpm if route.reach_key else 0.0,
         )
-        return Entry(row, route.edge_ids, (route.conditions, offer.conditions), reach)
+        return Entry(row, route.edge_ids, (route.conditions, offer.conditions), route.reach)
 
     def routes(self) -> RouteRecord:
         """The graph for the index."""
@@ -231,6 +234,7 @@ class Composer:
             raise SkipError(f"The campaign's expression no longer compiles: {expression}")
         offer = Offer(
             name=campaign.name,
+            advertiser_id=campaign.advertiser_id,
             advertiser=self.market.parties[campaign.advertiser_id].name,
             conditions=campaign_text(campaign, expression),
             bid=campaign.bid_cpm.as_integer_ratio(),
@@ -239,11 +243,11 @@ class Composer:
         self.offers[campaign_id] = offer
         return offer
 
-    def _route(self, pair: BookedPair) -> Route:
+    def _route(self, pair: BookedPair, advertiser_id: int) -> Route:
         """Found once for all bookings between two parties that choose in the same way."""
-        advertiser_id = self.market.campaigns[pair.campaign_id].advertiser_id
-        choice = pair.hop_limit if pair.policy == ANY else tuple(pair.pinned_edges)
-        key = pair.policy, pair.publisher_id, advertiser_id, choice
+        _, _, publisher_id, policy, pinned_edges, hop_limit = pair
+        choice = hop_limit if policy == ANY else tuple(pinned_edges)
+        key = policy, publisher_id, advertiser_id, choice
         route = self._routes.get(key)
         if route is None:
             try:
@@ -266,6 +270,7 @@ class Composer:
             sellers=sellers,
             edge_ids=edge_ids,
             reach=reach,
+            reach_key=path_key(*reach) if reach else 0,
             conditions=route_text(sellers[0], names),
             fee_percent=round(float(100 * (1 - path.net_share)), 4),
             share=path.net_share.as_integer_ratio(),
