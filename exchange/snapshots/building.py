@@ -44,16 +44,22 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     set_routes(index, composer)
     entries = insert_entries(index, composer, progress)
     progress.begin(Phase.FREEZING)
-    learn_rates(index)
-    frozen = index.freeze()
-    progress.begin(Phase.WRITING)
-    with ThreadPoolExecutor(max_workers=1) as saver:
-        saved = saver.submit(frozen.save, folder / INDEX_FILE)  # waits for the disk, not for us
-        write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
-        write_catalog(folder, composer.market.catalog.to_json())
-        write_campaigns(folder, composer, entries)
-        saved.result()
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        # Laying the index out needs no GIL.
+        written = writer.submit(write_answers, folder, composer, entries)
+        learn_rates(index)
+        frozen = index.freeze()
+        progress.begin(Phase.WRITING)
+        frozen.save(folder / INDEX_FILE)
+        written.result()
     return Built(composer, entries, index.stats(), sum(sizes_of(folder).values()))
+
+
+def write_answers(folder: Path, composer: Composer, entries: list[Entry]) -> None:
+    """All but the index."""
+    write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
+    write_catalog(folder, composer.market.catalog.to_json())
+    write_campaigns(folder, composer, entries)
 
 
 def set_routes(index: ATree, composer: Composer) -> None:
@@ -66,8 +72,11 @@ def set_routes(index: ATree, composer: Composer) -> None:
 
 
 def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:
-    """One chunk goes into the index, which needs no GIL, while the next one is composed."""
+    """One chunk goes into the index, which needs no GIL, while the next one is composed. A former
+    text of a broken campaign may be the first to use a list: such a condition comes with it."""
     entries: list[Entry] = []
+    slots = composer.vocabulary.slots
+    defined = len(slots)
     with ThreadPoolExecutor(max_workers=1) as inserter:
         before: Future[None] | None = None
         for chunk in chunks(composer.entries()):
@@ -75,6 +84,9 @@ def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list
             texts = [entry.text for entry in chunk]
             if before is not None:
                 before.result()
+            for name, condition in islice(slots.items(), defined, None):
+                index.define(name, condition.text)
+            defined = len(slots)
             before = inserter.submit(index.insert_many, ids, texts)
             entries += chunk
             progress.advance(len(chunk))

@@ -148,8 +148,9 @@ class Composer:
         compiles. An edge that does not lets nothing by: once it is mended, replacing its definition
         is enough for all bookings behind it."""
         edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
-        for campaign_id in self.market.campaigns:
-            self.campaigns[campaign_id]
+        for campaign_id, campaign in self.market.campaigns.items():
+            if "$" in campaign.expression:
+                self.campaigns[campaign_id]  # whatever else it refers to is known by now
         for name, expression in chain(
             self.vocabulary.slots.items(), self.vocabulary.audiences.items()
         ):
@@ -165,6 +166,8 @@ class Composer:
                 yield self.compose(pair)
             except SkipError as skip:
                 self.skipped.add(pair, str(skip))
+        for campaign_id in self.market.campaigns:
+            self.campaigns[campaign_id]  # those without a booking may be wrong, too
 
     def compose(self, pair: BookedPair) -> Entry:
         """Positions instead of names where a million rows are made: a tenth of the time."""

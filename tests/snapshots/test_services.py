@@ -11,17 +11,20 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from exchange.market.models import Booking, Campaign, Edge
+from exchange.accounts.models import Organisation, Role
+from exchange.market.models import Booking, Campaign, Edge, ValueList
+from exchange.market.services import save_value_list
 from exchange.serving.directory import INDEX_FILE, MANIFEST_FILE, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate
 from exchange.snapshots.building import Built
 from exchange.snapshots.checking import check_snapshot
-from exchange.snapshots.models import Phase, SnapshotBuild
+from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import MAX_ATTEMPTS, claim, run_build, sweep
+from tests.people import hire
 from tests.snapshots.steps import AMERICAN, build, eligible, make_stale
 from tests.snapshots.story import Story, run_campaign
 
@@ -247,3 +250,27 @@ def test_progress_names_every_phase_in_order(story: Story) -> None:
     phases = list(dict.fromkeys(phase for phase, _, _ in seen))
     assert phases == list(Phase)
     assert (Phase.INDEXING, 2, 2) in seen
+
+
+def test_former_text_that_uses_a_list_is_served_by_the_next_build(
+    story: Story, directory: SnapshotDirectory
+) -> None:
+    """Nothing else uses the list: its condition is found only with the good form."""
+    erin = hire("erin", Role.ADMIN, Organisation.objects.get())
+    save_value_list(
+        value_list=ValueList(organisation=story.soda.organisation, name="nordics"),
+        values=["SWE", "NOR"],
+        by=erin,
+    )
+    Campaign.objects.update(expression="geo.country in $nordics")
+    Campaign.objects.update(expression="nonsense")
+    build()
+    assert eligible(directory, AMERICAN, "daily-herald") == []
+    swede = {**AMERICAN, "geo.country": "SWE"}
+    assert eligible(directory, swede, "daily-herald") == [story.at_herald.pk]
+
+
+def test_campaign_without_a_booking_is_quarantined_too(story: Story) -> None:
+    lonely = run_campaign(story.soda, "Lonely", "nonsense")
+    build()
+    assert [row.object_id for row in Quarantined.objects.all()] == [lonely.pk]
