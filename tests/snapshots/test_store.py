@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,12 +14,13 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
 from exchange.accounts.models import Organisation
 from exchange.accounts.services import create_api_key
-from exchange.market.models import Campaign
+from exchange.market.models import Campaign, Party
 from exchange.serving.directory import (
     INDEX_FILE,
     MANIFEST_FILE,
@@ -32,16 +34,38 @@ from exchange.snapshots.activation import KEPT_SNAPSHOTS, roll_back
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
 from exchange.snapshots.services import sweep
+from tests.snapshots.buckets import running_bucket
 from tests.snapshots.steps import AMERICAN, build
 from tests.snapshots.story import Story
 
+# Long only because a server and its driver are installed first.
+S3 = pytest.param("s3", marks=pytest.mark.soak)
 
-@pytest.fixture(params=["file", "memory"])
+
+@pytest.fixture(scope="session")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_bucket(tmp_path_factory.mktemp("object-store")) as address:
+        yield address
+
+
+def choose_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if kind == "s3":
+        return f"{request.getfixturevalue('bucket')}/{tmp_path.name}"
+    return f"file://{tmp_path}/store" if kind == "file" else "memory://treeline/store"
+
+
+@pytest.fixture(params=["file", "memory", S3])
 def url(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> Iterator[str]:
-    where = f"file://{tmp_path}/store" if request.param == "file" else "memory://treeline/store"
-    settings.SNAPSHOT_STORE = where
-    yield where
+    settings.SNAPSHOT_STORE = choose_url(request.param, request, tmp_path)
+    yield settings.SNAPSHOT_STORE
     fsspec.filesystem("memory").store.clear()
+
+
+@pytest.fixture(params=["file", S3])
+def shared_url(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> str:
+    """Of a store that other processes reach."""
+    settings.SNAPSHOT_STORE = choose_url(request.param, request, tmp_path)
+    return str(settings.SNAPSHOT_STORE)
 
 
 @pytest.fixture
@@ -151,12 +175,63 @@ def test_the_store_keeps_what_the_builders_keep(
     assert len(files.ls(f"{root}/deltas", detail=False)) == 1
 
 
+class Reader(threading.Thread):
+    """Another machine: pulls as fast as it can, and looks at what it would serve each time."""
+
+    def __init__(self, url: str, directory: SnapshotDirectory) -> None:
+        super().__init__()
+        self.store, self.directory = SnapshotStore(url), directory
+        self.is_over = threading.Event()
+        self.seen: list[tuple[str, str]] = []
+        self.refused = 0
+
+    def run(self) -> None:
+        while not self.is_over.is_set():
+            try:
+                self.store.pull(self.directory)
+            except (OSError, DirectoryError):
+                self.refused += 1  # as a follower does: it goes on with what it has
+            if self.directory.read_manifest() is not None:
+                self.seen.append(self.look())
+
+    def look(self) -> tuple[str, str]:
+        service = EligibilityService(self.directory.root)
+        (item,) = service.answer("daily-herald", AMERICAN).document()["eligible"]
+        return item["campaign"], item["advertiser"]
+
+
+def test_a_reader_never_sees_half_a_state_while_a_writer_goes_on(
+    story: Story, url: str, elsewhere: SnapshotDirectory
+) -> None:
+    reader = Reader(url, elsewhere)
+    reader.start()
+    try:
+        for turn in range(10, 20):
+            with transaction.atomic():  # two rows that belong together
+                Campaign.objects.update(name=f"Turn {turn}")
+                Party.objects.filter(pk=story.soda.pk).update(name=f"Soda {turn}")
+            if turn % 3 == 1:
+                build()
+            else:
+                write_changes()
+    finally:
+        reader.is_over.set()
+        reader.join()
+    reader.store.pull(elsewhere)
+    seen = [*reader.seen, reader.look()]
+    assert seen[-1] == ("Turn 19", "Soda 19")
+    assert seen == sorted(seen), "never back in time"
+    assert all(campaign[-2:] == advertiser[-2:] for campaign, advertiser in seen), "never mixed"
+    assert len(set(seen)) > 2, "it looked while the writer went on"
+    if not url.startswith("file:"):  # where an object is there as a whole or not at all
+        assert reader.refused == 0
+
+
 def test_a_follower_keeps_a_machine_up_to_date(
-    story: Story, tmp_path: Path, settings: Settings, elsewhere: SnapshotDirectory
+    story: Story, shared_url: str, settings: Settings, elsewhere: SnapshotDirectory
 ) -> None:
     """As a process of its own, which needs neither Django nor the database."""
-    settings.SNAPSHOT_STORE = f"file://{tmp_path}/store"
-    command = [sys.executable, "-m", "exchange.serving.store", settings.SNAPSHOT_STORE]
+    command = [sys.executable, "-m", "exchange.serving.store", shared_url]
     environment = {name: os.environ[name] for name in os.environ if name != "DATABASE_URL"}
     follower = subprocess.Popen(
         [*command, str(elsewhere.root)], cwd=settings.BASE_DIR, env=environment
