@@ -158,7 +158,23 @@ cdef void weigh_inner(Draft* draft, uint32_t number) noexcept nogil:
     draft.push_costs[number] = cost + draft.rates[number]
     draft.test_costs[number] = test * <float>0.6
     draft.sizes[number] = <uint32_t>min(size, <uint64_t>1 << 30)
-    draft.is_slot[number] = draft.sizes[number] >= SLOT_SIZE and draft.uses[number] > 1
+    draft.is_slot[number] = draft.uses[number] > 1 and (
+        draft.sizes[number] >= (PART_SIZE if draft.is_part[number] else SLOT_SIZE)
+    )
+
+
+cdef void find_parts(Draft* draft) noexcept nogil:
+    """ANDs within ANDs."""
+    cdef const PlanNode* node
+    cdef uint32_t child, k
+    cdef size_t i
+    draft.is_part.assign(draft.nodes.size(), 0)
+    for i in range(draft.nodes.size()):
+        node = &draft.nodes[i]
+        if node.kind == NORMAL_AND:
+            for k in range(node.count):
+                child = draft.edges[node.first + k]
+                draft.is_part[child] = draft.nodes[child].kind == NORMAL_AND
 
 
 cdef void weigh_nodes(Draft* draft) noexcept nogil:
@@ -171,6 +187,7 @@ cdef void weigh_nodes(Draft* draft) noexcept nogil:
     draft.uses.assign(count, 0)
     for i in range(draft.edges.size()):
         draft.uses[draft.edges[i]] += 1
+    find_parts(draft)
     for i in range(count):
         if draft.nodes[i].kind == NORMAL_PREDICATE:
             weigh_leaf(draft, <uint32_t>i)
@@ -216,17 +233,15 @@ cdef void choose_partition(Draft* draft) noexcept nogil:
         draft.partition = best
 
 
-cdef bint choose_pair(Draft* draft, uint32_t number) noexcept nogil:
-    """True if two children together are a better way to this AND than its access child."""
+cdef void find_halves(Draft* draft, uint32_t number, PairChoice* choice) noexcept nogil:
+    """Also those of the parts of an AND: what a campaign's bookings share."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef const Predicate* predicate
-    cdef PairChoice choice
     cdef uint32_t i, child
-    choice.node = number
-    choice.partition = NOTHING
-    choice.other = NOTHING
     for i in range(node.count):
         child = draft.edges[node.first + i]
+        if draft.is_part[child]:
+            find_halves(draft, child, choice)
         predicate = predicate_of(draft, child)
         if predicate == NULL or predicate.negated:
             continue
@@ -238,6 +253,15 @@ cdef bint choose_pair(Draft* draft, uint32_t number) noexcept nogil:
         ):
             if choice.other == NOTHING or draft.rates[child] < draft.rates[choice.other]:
                 choice.other = child
+
+
+cdef bint choose_pair(Draft* draft, uint32_t number) noexcept nogil:
+    """True if two children together are a better way to this AND than its access child."""
+    cdef PairChoice choice
+    choice.node = number
+    choice.partition = NOTHING
+    choice.other = NOTHING
+    find_halves(draft, number, &choice)
     if choice.partition == NOTHING or choice.other == NOTHING:
         return False
     if draft.rates[choice.partition] * draft.rates[choice.other] * 2 > (

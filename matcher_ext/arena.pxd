@@ -155,6 +155,8 @@ cdef struct NormalNode:
     uint32_t count
     uint8_t kind        # NormalKind
     uint8_t negated     # references only
+    uint32_t part       # AND: a node that is the AND of some of its children and that others may
+                        #   share; or NOTHING
 
 # Canonical tests. `>` is a negated LESS_EQUAL, `!=` a negated EQUAL, `none of` a negated ONE_OF,
 # `is missing` a negated PRESENT, a Boolean is EQUAL 1, `ip = x` is IN_NETWORK x/128, `is empty` is

@@ -62,6 +62,7 @@ cdef cppclass Draft:
     vector[float] test_costs
     vector[uint32_t] uses               # parents
     vector[uint32_t] sizes              # instructions of its program
+    vector[uint8_t] is_part             # an AND that is a child of an AND
     vector[uint8_t] is_slot
     vector[uint8_t] pushed
     vector[uint32_t] access             # of a pushed AND: its access child
@@ -71,6 +72,8 @@ cdef cppclass Draft:
     vector[PairChoice] pairs
     vector[Partitioned] partitioned
     uint32_t partition                  # attribute, or NOTHING
+    # Decided by demand.pyx:
+    vector[uint8_t] is_deferred         # by predicate: tested by itself, when it is asked for
     # Decided by leaves.pyx:
     vector[uint32_t] leaf_of            # predicate -> leaf
 

@@ -76,11 +76,25 @@ cdef uint32_t add_children(Draft* draft, const vector[uint32_t]* children) noexc
     return <uint32_t>(draft.edges.size() - children.size())
 
 
+cdef void place_children(
+    Draft* draft, const StoredNode* source, bint nests, vector[uint32_t]* children
+) noexcept nogil:
+    """A part that nobody else uses is no node of its own."""
+    cdef const StoredNode* child
+    cdef uint32_t number, i
+    for i in range(source.count):
+        number = draft.store.links[source.first + i]
+        child = &draft.store.nodes[number]
+        if nests and child.kind == source.kind and child.uses == 1:
+            place_children(draft, child, child.nesting, children)
+        else:
+            children.push_back(place_node(draft, number))
+
+
 cdef uint32_t place_node(Draft* draft, uint32_t old) noexcept nogil:
     cdef const StoredNode* source = &draft.store.nodes[old]
     cdef PlanNode made
     cdef vector[uint32_t] children
-    cdef uint32_t i
     if draft.numbers[old] != NOTHING:
         return draft.numbers[old]
     memset(&made, 0, sizeof(made))
@@ -97,9 +111,9 @@ cdef uint32_t place_node(Draft* draft, uint32_t old) noexcept nogil:
         if made.negated:
             place_definition_dual(draft, made.first)
     elif source.kind == NORMAL_AND or source.kind == NORMAL_OR:
-        for i in range(source.count):
-            children.push_back(place_node(draft, draft.store.links[source.first + i]))
+        place_children(draft, source, source.nesting, &children)
         made.first = add_children(draft, &children)
+        made.count = <uint32_t>children.size()
     draft.numbers[old] = add_node(draft, &made)
     return draft.numbers[old]
 

@@ -158,6 +158,7 @@ cdef uint32_t copy_node(
     made.negated = 0
     made.count = node.count
     made.first = 0
+    made.part = NOTHING
     if node.kind == NORMAL_PREDICATE:
         made.hash = predicate_hash(plan.predicates, &plan.predicates.predicates[node.first])
         made.first = predicate_copy(

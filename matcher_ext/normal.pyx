@@ -102,6 +102,7 @@ cdef uint32_t add_constant(NormalForm* form, bint value) noexcept nogil:
     node.first = 0
     node.count = 0
     node.negated = 0
+    node.part = NOTHING
     form.nodes.push_back(node)
     return <uint32_t>(form.nodes.size() - 1)
 
@@ -139,6 +140,7 @@ cdef uint32_t normalise_condition(Work* work, const Node* node, bint negated) no
     made.count = 0
     made.kind = NORMAL_PREDICATE
     made.negated = 0
+    made.part = NOTHING
     made.hash = predicate_hash(view_predicates(form), &form.predicates[made.first])
     return add_node(work, &made)
 
@@ -152,6 +154,7 @@ cdef uint32_t normalise_reference(Work* work, const Node* node, bint negated) no
     made.count = 0
     made.kind = NORMAL_REFERENCE
     made.negated = negated
+    made.part = NOTHING
     made.hash = mix(hash_bytes(source, name.length), 2 + negated)
     form.names.push_back(Span(<uint32_t>form.bytes.size(), name.length))
     form.bytes.insert(form.bytes.end(), source, source + name.length)
@@ -160,12 +163,42 @@ cdef uint32_t normalise_reference(Work* work, const Node* node, bint negated) no
 
 cdef uint32_t normalise_group(Work* work, const Node* node, bint negated) noexcept nogil:
     cdef vector[uint32_t] children
-    cdef uint32_t i
+    cdef uint32_t i, result
     cdef uint8_t kind = NORMAL_AND if (node.kind == NODE_AND) != negated else NORMAL_OR
     children.reserve(node.count)
     for i in range(node.count):
         children.push_back(normalise_node(work, work.tree.edges[node.first + i], negated))
-    return make_group(work, kind, &children)
+    result = make_group(work, kind, &children)
+    if kind == NORMAL_AND and node == &work.tree.nodes[work.tree.root]:
+        note_part(work.form, result, &children)
+    return result
+
+
+cdef void note_part(
+    NormalForm* form, uint32_t root, const vector[uint32_t]* children
+) noexcept nogil:
+    """What a booking has of its campaign: the largest AND in parentheses, beside references."""
+    cdef uint32_t part = NOTHING, child
+    cdef bint has_reference = False
+    cdef size_t i
+    if is_constant(root) or form.nodes[root].kind != NORMAL_AND:
+        return
+    for i in range(children.size()):
+        child = children[0][i]
+        if is_constant(child):
+            continue
+        if form.nodes[child].kind == NORMAL_REFERENCE:
+            has_reference = True
+        elif form.nodes[child].kind == NORMAL_AND and (
+            part == NOTHING or form.nodes[child].count > form.nodes[part].count
+        ):
+            part = child
+    if has_reference and part != NOTHING and form.nodes[part].count < form.nodes[root].count:
+        form.nodes[root].part = part
+
+
+cdef inline bint is_constant(uint32_t node) noexcept nogil:
+    return node == TRUE_NODE or node == FALSE_NODE
 
 
 cdef uint32_t make_pair(Work* work, uint8_t kind, uint32_t a, uint32_t b) noexcept nogil:
@@ -225,6 +258,7 @@ cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil
     made.count = kept - first
     made.kind = kind
     made.negated = 0
+    made.part = NOTHING
     return add_node(work, &made)
 
 

@@ -112,6 +112,11 @@ cdef void stop_too_deep(Cursor* cursor, uint32_t start, uint32_t end) noexcept n
     cursor.token.kind = TOKEN_END
 
 
+cdef inline bint is_campaign(const Cursor* cursor, uint8_t kind) noexcept nogil:
+    """An AND in an AND of a composed text: what others may share (normal.pyx)."""
+    return cursor.composed and cursor.level == 0 and kind == NODE_AND
+
+
 cdef uint32_t join(
     Cursor* cursor, uint8_t kind, const vector[uint32_t]* children, uint32_t start
 ) noexcept nogil:
@@ -122,10 +127,15 @@ cdef uint32_t join(
     cdef uint32_t depth = 0
     for i in range(<uint32_t>children.size()):
         child = children[0][i]
-        if tree.nodes[child].kind == kind and kind < NODE_NOT and not tree.nodes[child].noted:
+        if tree.nodes[child].kind == kind and kind < NODE_NOT and not (
+            tree.nodes[child].noted or is_campaign(cursor, kind)
+        ):
             for j in range(tree.nodes[child].count):
                 tree.edges.push_back(tree.edges[tree.nodes[child].first + j])
             depth = max(depth, tree.nodes[child].depth)
+        elif tree.nodes[child].kind == kind and is_campaign(cursor, kind):
+            tree.edges.push_back(child)
+            depth = max(depth, tree.nodes[child].depth)     # no deeper than taken in
         else:
             tree.edges.push_back(child)
             depth = max(depth, <uint32_t>tree.nodes[child].depth + 1)

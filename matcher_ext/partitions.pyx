@@ -346,6 +346,7 @@ cdef void put_partition(Layout* layout, Work* work) noexcept nogil:
     cdef Member* middle = stable_partition(start, start + work.members.size(), has_no_reach)
     cdef size_t plain = middle - start
     add_partition(layout)
+    layout.programs.copies_parts = True
     rank_references(layout, work)
     list_references(layout, work)
     sort_members(start, middle, work.ranks.data())
@@ -353,6 +354,7 @@ cdef void put_partition(Layout* layout, Work* work) noexcept nogil:
     layout.partitions.back().routed = <uint32_t>layout.records.size()
     if plain < work.members.size():
         put_routed(layout, work, plain)
+    layout.programs.copies_parts = False
 
 
 cdef void gather_members(

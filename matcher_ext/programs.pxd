@@ -23,6 +23,7 @@ cdef cppclass Programs:
     vector[pair[float, uint32_t]] ranked    # children that are being written, as a stack
     vector[Instruction] instructions
     vector[uint32_t] labels
+    bint copies_parts           # programs have a copy of what ANDs share, instead of its slot
 
 # Appends header and program of the AND of some nodes (none: true). Slots must have numbers.
 cdef void write_program(

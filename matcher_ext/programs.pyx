@@ -20,8 +20,12 @@ cdef enum:
     WHEN_FALSE
 
 
-cdef bint asks_slot(const Draft* draft, uint32_t number) noexcept nogil:
-    return draft.nodes[number].kind == NORMAL_REFERENCE or draft.is_slot[number]
+cdef bint asks_slot(
+    const Draft* draft, const Programs* programs, uint32_t number
+) noexcept nogil:
+    if draft.nodes[number].kind == NORMAL_REFERENCE:
+        return True
+    return draft.is_slot[number] and not (programs.copies_parts and draft.is_part[number])
 
 
 cdef uint32_t* slot_of(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
@@ -42,7 +46,7 @@ cdef uint32_t node_behind(const Draft* draft, uint32_t number) noexcept nogil:
 
 
 cdef uint32_t atom_of(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
-    if asks_slot(draft, number):
+    if asks_slot(draft, programs, number):
         return <uint32_t>draft.predicates.size() + slot_of(draft, programs, number)[0]
     return draft.leaf_of[draft.nodes[number].first]
 
@@ -50,12 +54,13 @@ cdef uint32_t atom_of(const Draft* draft, Programs* programs, uint32_t number) n
 cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil:
     programs.slot_of.assign(draft.nodes.size(), NOTHING)
     programs.definition_slots.assign(2 * draft.definitions.size(), NOTHING)
+    programs.copies_parts = False
 
 
 cdef bint has_slots(const Draft* draft) noexcept nogil:
     cdef uint32_t number
     for number in range(<uint32_t>draft.nodes.size()):
-        if asks_slot(draft, number):
+        if draft.nodes[number].kind == NORMAL_REFERENCE or draft.is_slot[number]:
             return True
     return False
 
@@ -73,7 +78,7 @@ cdef void number_below(const Draft* draft, Programs* programs, uint32_t number) 
 
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
     cdef uint32_t behind
-    if not asks_slot(draft, number):
+    if not asks_slot(draft, programs, number):
         number_below(draft, programs, number)
         return
     if slot_of(draft, programs, number)[0] != NOTHING:
@@ -114,7 +119,7 @@ cdef void add_node(
     const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
 ) noexcept nogil:
     cdef const PlanNode* node = &draft.nodes[number]
-    if node.kind == NORMAL_PREDICATE or asks_slot(draft, number):
+    if node.kind == NORMAL_PREDICATE or asks_slot(draft, programs, number):
         add_test(draft, programs, number, yes, no, falls)
         return
     add_children(
@@ -210,13 +215,30 @@ cdef void write_program(
     uint32_t flags,
     vector[uint32_t]* records,
 ) noexcept nogil:
+    cdef vector[uint32_t] tested
+    cdef size_t i
     begin_program(programs)
-    if children.size():
+    for i in range(children.size()):
+        add_tested(draft, programs, children[0][i], &tested)
+    if tested.size():
         add_children(
-            draft, programs, children.data(), <uint32_t>children.size(), NORMAL_AND, WHEN_TRUE,
+            draft, programs, tested.data(), <uint32_t>tested.size(), NORMAL_AND, WHEN_TRUE,
             WHEN_FALSE, True,
         )
     put_program(programs, flags, records)
+
+
+cdef void add_tested(
+    const Draft* draft, const Programs* programs, uint32_t number, vector[uint32_t]* tested
+) noexcept nogil:
+    """Of a part that is copied, its children, so that all tests are in one order."""
+    cdef const PlanNode* node = &draft.nodes[number]
+    cdef uint32_t i
+    if not draft.is_part[number] or asks_slot(draft, programs, number):
+        tested.push_back(number)
+        return
+    for i in range(node.count):
+        add_tested(draft, programs, draft.edges[node.first + i], tested)
 
 
 cdef void write_slot(

@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING
 from matcher_ext.bits cimport is_inner
-from matcher_ext.draft cimport BY_ALL, BY_CHILD, Draft
+from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, Draft
 from matcher_ext.layout cimport Layout
 from matcher_ext.plan cimport (
     RECORD_MANY,
@@ -91,8 +91,10 @@ cdef void put_slots(Layout* layout, const RouteSpec* spec) noexcept nogil:
             pull_children(draft, number, draft.access[number], NOTHING, &pulled)
             if draft.pushed[number] != BY_CHILD:
                 pull_children(draft, number, NOTHING, NOTHING, &pulled)
+            layout.programs.copies_parts = draft.pushed[number] == BY_PARTITION
             for i in range(pulled.size()):
                 number_slots(draft, &layout.programs, pulled[i])
+    layout.programs.copies_parts = False
     for slot in range(<uint32_t>layout.programs.slot_nodes.size()):
         layout.slots.push_back(<uint32_t>layout.records.size())
         layout.records.push_back(NOTHING)

@@ -8,6 +8,10 @@ A node is found by its content's hash and then compared in full (the paper's exp
 table, section 4.2.1, without its trust in the hash). `uses` counts the actual links to a node:
 from parents, entries and definitions. A node without uses is removed and its number is used again.
 
+A *part* (NormalNode.part) is an AND that a root has in parentheses beside references, as a booking
+has its campaign: a node of its own, so that all bookings of a campaign link to one. The root's
+identity is still what all of it flattens to, so that parentheses mean nothing.
+
 Options (reorganise.pxd). A node's links may then lead to nodes of its own kind, which stand for
 several of its expression's children: its identity is what they flatten to, and such a node stays
 for as long as anybody links to it. Without sharing, every node is made anew.

@@ -14,6 +14,7 @@ from matcher_ext.arena cimport (
     PredicateView,
     Span,
     hash_bytes,
+    node_equal,
     predicate_copy,
     predicate_equal,
     view_predicates,
@@ -175,14 +176,40 @@ cdef uint32_t take_predicate(
     return number
 
 
+cdef inline bint keeps_parts(const NodeStore* store) noexcept nogil:
+    return store.sharing and not store.reorganise and not store.self_adjust
+
+
+cdef bint is_of_part(
+    const NormalForm* form, uint32_t part, uint32_t child, uint32_t* at
+) noexcept nogil:
+    """Whether a part has this child. Both are asked for by hash, ascending: `at` goes along."""
+    cdef const uint32_t* children = form.edges.data() + form.nodes[part].first
+    cdef uint64_t hash = form.nodes[child].hash
+    cdef uint32_t i
+    while at[0] < form.nodes[part].count and form.nodes[children[at[0]]].hash < hash:
+        at[0] += 1
+    i = at[0]
+    while i < form.nodes[part].count and form.nodes[children[i]].hash == hash:
+        if children[i] == child or node_equal(form, children[i], form, child):
+            return True
+        i += 1
+    return False
+
+
 cdef void fill_children(
     NodeStore* store, StoredNode* made, const NormalForm* form, uint32_t node
 ) noexcept nogil:
     cdef const NormalNode* source = &form.nodes[node]
     cdef vector[uint32_t] children, covered
-    cdef uint32_t i
+    cdef uint32_t part = source.part if keeps_parts(store) else NOTHING
+    cdef uint32_t at = 0, i
     for i in range(source.count):
-        children.push_back(intern(store, form, form.edges[source.first + i]))
+        if part == NOTHING or not is_of_part(form, part, form.edges[source.first + i], &at):
+            children.push_back(intern(store, form, form.edges[source.first + i]))
+    if part != NOTHING:
+        children.push_back(intern(store, form, part))
+        made.nesting = 1
     if store.reorganise and source.count > 2:
         cover_children(store, made.kind, &children, &covered)
         for i in range(<uint32_t>children.size()):
