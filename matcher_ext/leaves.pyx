@@ -147,6 +147,39 @@ cdef void gather_texts(Draft* draft, LeafIndex* index) noexcept nogil:
                     key.word = draft.words[predicate.first + k]
                     key.rank = index.attributes[predicate.attribute].key_count
                     index.attributes[predicate.attribute].key_count += 1
+    shrink_text_tables(index)
+
+
+cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
+    """To twice the texts that there are: they had room for one of each mention."""
+    cdef vector[TextKey] texts
+    cdef AttributeIndex* attribute
+    cdef const TextKey* key
+    cdef TextKey empty
+    cdef size_t i
+    cdef uint32_t size, first, slot, k
+    empty.word = 0
+    empty.hash = 0
+    empty.rank = NOTHING
+    for i in range(index.attributes.size()):
+        attribute = &index.attributes[i]
+        if attribute.mask == 0:
+            continue
+        size = 4
+        while size < 2 * attribute.key_count:
+            size *= 2
+        first = <uint32_t>texts.size()
+        texts.resize(first + size, empty)
+        for k in range(attribute.mask + 1):
+            key = &index.texts[attribute.keys + k]
+            if key.rank != NOTHING:
+                slot = key.hash & (size - 1)
+                while texts[first + slot].rank != NOTHING:
+                    slot = (slot + 1) & (size - 1)
+                texts[first + slot] = key[0]
+        attribute.keys = first
+        attribute.mask = size - 1
+    index.texts.swap(texts)
 
 
 cdef uint32_t rank_of(
@@ -197,7 +230,7 @@ cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* r
         rank = i
         if group == GROUPS:
             place += MISSING_PLACE
-        elif group == G_LAZY and place == TESTED_PLACE:
+        elif place == TESTED_PLACE and (group == G_LAZY or draft.is_deferred[i]):
             place = LAZY_PLACE
         elif has_keys(predicate):
             rank = rank_of(draft, index, predicate, 0)

@@ -9,8 +9,8 @@ Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
   A leaf is a predicate. Leaves are ordered so that what is true together lies together: by
   attribute, by kind of test (Group), by bound. Behind the filled leaves come the *lazy* ones (geo,
-  globs, networks ..), tested only when a program asks for them; a lazy leaf that is pushed is found
-  by its clues.
+  globs, networks .., and intervals that few visits ask for, see demand.pxd), tested only when a
+  program asks for them; a lazy leaf that is pushed is found by its clues.
 
 Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
 it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
@@ -30,8 +30,10 @@ else is pulled: tested by a program when the access child is true.
     order of their ids: the bits that are set are the answer, and the ids are read from front to
     back, a byte each where they lie close together.
   - A *slot* is a program whose truth is remembered for the visit: a definition, its negation, or a
-    large pulled subexpression that several records share. Every definition has one, before its
-    negation's.
+    pulled subexpression that several records share: a large one, or the campaign of bookings that
+    pairs find. Every definition has one, before its negation's. Partitions have a copy of the
+    campaign in each record instead: a visit reads thousands of them one after another, and a slot
+    takes it three lines more (a third of its time, measured).
 
 Partitions. Bookings of one publisher need the same edges. The records of a partition stand below
 *guards*, slots that all of them need, which are a trie in preorder; a guard that is not true skips

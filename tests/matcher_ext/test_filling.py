@@ -35,3 +35,25 @@ def test_intervals_hold_what_lies_between_their_bounds(count: int, *, is_pushed:
             if (low <= value <= high) != is_negated and (is_pushed or number % 2)
         ]
         assert snapshot.match({"value": value, "kind": "k1"}) == expected
+
+
+@pytest.mark.parametrize("kinds", [2, 150])
+def test_intervals_that_few_visits_ask_for_hold_the_same_values(kinds: int) -> None:
+    """With many kinds a visit asks for few of the intervals: those are tested by themselves."""
+    chosen = random.Random(kinds)
+    index = ATree(CATALOG)
+    rows = []
+    for number in range(3_000):
+        low = chosen.randrange(VALUES)
+        rows.append((low, low + chosen.randrange(400), number % 3 == 0))
+        text = f"value {'not ' * rows[-1][2]}between {low} and {rows[-1][1]}"
+        index.insert(number, f"kind = 'k{number % kinds}' and {text}")
+    snapshot = index.freeze()
+    for value in [*chosen.sample(range(VALUES), 60), -1, VALUES + 500, rows[0][0], rows[1][1]]:
+        expected = [
+            number
+            for number, (low, high, is_negated) in enumerate(rows)
+            if (low <= value <= high) != is_negated and number % kinds == 1
+        ]
+        assert snapshot.match({"value": value, "kind": "k1"}) == expected
+        assert snapshot.match({"kind": "k1"}) == []
