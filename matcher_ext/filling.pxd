@@ -17,6 +17,10 @@ cdef struct Run:                # of true pushed leaves
     uint32_t first
     uint32_t end
 
+cdef struct Rank:               # of a value among its attribute's keys
+    uint32_t rank               # of the first that is not below
+    bint exact                  # it is that key
+
 cdef struct Reached:
     uint32_t reach
     uint32_t way                # of the walk, or NOTHING
@@ -42,6 +46,7 @@ cdef cppclass Scratch:
     vector[uint32_t] asked      # those that are set
     vector[uint64_t] turns      # pair records that were run
     vector[uint32_t] turned
+    vector[Rank] ranks          # of visit.carried; not of sets, addresses and places
     vector[uint32_t] points     # values that predicates name
     uint32_t partition          # the point of the partition's value, or NOTHING
     vector[uint64_t] clues      # of one attribute's value ..
@@ -68,11 +73,9 @@ cdef uint32_t find_number(
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
-# Asks the memory for what fill_attribute reads first, of all attributes at once.
-cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil
-# Sets the bits of an attribute that the visit carries; notes the points of its values.
-cdef void fill_attribute(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
+# Sets the bits of the attributes that the visit carries; notes the points of their values.
+cdef void fill_carried(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil
 

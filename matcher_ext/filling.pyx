@@ -1,7 +1,6 @@
 """The first step of matching: bits of leaves from a visit's values (filling.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport lower_bound
 
 from matcher_ext.arena cimport (
     FLOAT,
@@ -29,7 +28,15 @@ cdef uint32_t find_number(
 ) noexcept nogil:
     """The rank of the first key that is not below."""
     cdef const int64_t* keys = plan.keys + attribute.keys
-    return <uint32_t>(lower_bound(keys, keys + attribute.key_count, word) - keys)
+    cdef uint32_t first = 0, count = attribute.key_count, half
+    if count == 0:
+        return 0
+    # Halves without a branch: which one it is as good as random.
+    while count > 1:
+        half = count >> 1
+        first += half * (keys[first + half - 1] < word)
+        count -= half
+    return first + (keys[first] < word)
 
 
 cdef uint32_t find_text(
@@ -242,42 +249,82 @@ cdef void fill_elements(
     fill_set(plan, scratch, attribute, first_point)
 
 
+cdef bint has_rank(int type) noexcept nogil:
+    return type != STRING_SET and type != INTEGER_SET and type != IP and type != GEO
+
+
+cdef Rank find_rank(
+    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type, int64_t word
+) noexcept nogil:
+    cdef Rank found
+    if type == STRING:
+        found.rank = attribute.key_count
+        if found.rank:
+            found.rank = find_text(
+                plan, attribute, scratch.visit.bytes.data() + text_offset(word), text_length(word)
+            )
+        found.exact = found.rank < attribute.key_count
+    else:
+        if type == FLOAT:
+            word = order_float(word)
+        found.rank = find_number(plan, attribute, word)
+        found.exact = found.rank < attribute.key_count and (
+            plan.keys[attribute.keys + found.rank] == word
+        )
+    return found
+
+
+cdef void find_ranks(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
+    """Of all values before any is used: the rows that they lead to are fetched meanwhile."""
+    cdef const AttributeIndex* attribute
+    cdef const PointRow* row
+    cdef uint32_t number
+    cdef size_t i
+    scratch.ranks.resize(scratch.visit.carried.size())
+    for i in range(scratch.visit.carried.size()):
+        number = scratch.visit.carried[i]
+        attribute = &plan.attributes[number]
+        if has_rank(table.attributes[number].type):
+            scratch.ranks[i] = find_rank(
+                plan, attribute, scratch, table.attributes[number].type,
+                scratch.visit.values[number].word,
+            )
+            row = plan.points + 2 * <size_t>(attribute.point + scratch.ranks[i].rank)
+            fetch_line(row)
+            fetch_line(row + 2 * <size_t>scratch.ranks[i].exact)
+
+
 cdef void fill_attribute(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number, const Rank* rank
 ) noexcept nogil:
     cdef const AttributeIndex* attribute = &plan.attributes[number]
     cdef const Value* value = &scratch.visit.values[number]
     cdef int type = table.attributes[number].type
-    cdef int64_t word = value.word
-    cdef uint32_t rank = 0
-    cdef bint exact = False
     if type == STRING_SET or type == INTEGER_SET:
         fill_elements(plan, scratch, attribute, value, type == STRING_SET)
     elif type == IP or type == GEO:
         fill_present(plan, scratch, attribute)
     else:
-        if type == STRING:
-            rank = attribute.key_count
-            if rank:
-                rank = find_text(
-                    plan, attribute, scratch.visit.bytes.data() + text_offset(word),
-                    text_length(word),
-                )
-            exact = rank < attribute.key_count
-        else:
-            if type == FLOAT:
-                word = order_float(word)
-            rank = find_number(plan, attribute, word)
-            exact = rank < attribute.key_count and plan.keys[attribute.keys + rank] == word
-        if exact:
-            scratch.points.push_back(attribute.point + rank)
+        if rank.exact:
+            scratch.points.push_back(attribute.point + rank.rank)
             if number == plan.totals.partition:
-                scratch.partition = attribute.point + rank
-        fill_scalar(plan, scratch, attribute, rank, exact)
+                scratch.partition = attribute.point + rank.rank
+        fill_scalar(plan, scratch, attribute, rank.rank, rank.exact)
     fill_lazy(plan, table, scratch, number)
 
 
+cdef void fill_carried(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef size_t i
+    fetch_attributes(plan, scratch)
+    find_ranks(plan, table, scratch)
+    for i in range(scratch.visit.carried.size()):
+        fill_attribute(plan, table, scratch, scratch.visit.carried[i], &scratch.ranks[i])
+
+
 cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil:
+    """Asks the memory for what is read first, of all attributes at once."""
     cdef const AttributeIndex* attribute
     cdef size_t i
     for i in range(scratch.visit.carried.size()):

@@ -12,7 +12,7 @@ from matcher_ext.asking cimport (
     run_without_last,
     set_out,
 )
-from matcher_ext.filling cimport Run, fetch_attributes, fill_attribute, fill_missing, set_bit
+from matcher_ext.filling cimport Run, fill_carried, fill_missing, set_bit
 from matcher_ext.plan cimport *
 from matcher_ext.results cimport emit_shared, forget_direct, keep_direct
 from matcher_ext.routes cimport end_walk, open_walk
@@ -341,9 +341,7 @@ cdef void begin_visit(
     scratch.partition = NOTHING
     for i in range(scratch.answerers.size()):
         scratch.answerers[i].was_asked = False
-    fetch_attributes(plan, scratch)
-    for i in range(scratch.visit.carried.size()):
-        fill_attribute(plan, table, scratch, scratch.visit.carried[i])
+    fill_carried(plan, table, scratch)
     fill_missing(plan, scratch)
 
 

@@ -40,6 +40,8 @@ from matcher_ext.refusals import SnapshotError, UnknownIdError
 
 # Of check_plan: to be raised with every check that is added, so that files are checked again.
 CHECKS = 4
+cdef object make_array = numpy.empty
+cdef object ID_TYPE = numpy.dtype(numpy.int64)
 WORKING_BYTES = 512 << 20
 
 cdef enum:
@@ -395,10 +397,12 @@ cdef class Snapshot:
         return 0
 
     cdef object _copy_matched(self, ScratchHolder holder):
-        matched = numpy.empty(count_matched(&holder.scratch), dtype=numpy.int64)
-        cdef int64_t[::1] target = matched
-        if target.shape[0]:
-            copy_ids(&self.plan, &holder.scratch, &target[0])
+        cdef Py_buffer view
+        matched = make_array(count_matched(&holder.scratch), ID_TYPE)
+        # Not a typed view: making one takes longer than matching a few thousand entries.
+        PyObject_GetBuffer(matched, &view, PyBUF_SIMPLE)
+        copy_ids(&self.plan, &holder.scratch, <int64_t*>view.buf)
+        PyBuffer_Release(&view)
         return matched
 
 

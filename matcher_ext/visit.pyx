@@ -2,6 +2,7 @@
 
 The rules of types live in the setters, so that a dict, a JSON object and a column agree.
 """
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
@@ -175,7 +176,9 @@ cdef int read_visit(CompiledCatalog catalog, object mapping, Visit* visit) excep
     cdef dict numbers = catalog.numbers
     cdef object number
     clear_visit(table, visit)
-    for name, value in mapping.items():
+    # A plain dict is read without an object for each of its items.
+    cdef dict plain = mapping if type(mapping) is dict else dict(mapping.items())
+    for name, value in plain.items():
         number = numbers.get(name)
         if number is not None and value is not None:
             read_value(table, visit, number, value)
@@ -223,8 +226,10 @@ cdef int read_number(
     const CatalogTable* table, Visit* visit, uint32_t attribute, object value
 ) except -1:
     """An integer of any size; more than 64 bits is a number only to a float attribute."""
-    if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
-        set_integer(table, visit, attribute, value)
+    cdef int overflows = 0
+    cdef int64_t word = PyLong_AsLongLongAndOverflow(value, &overflows)
+    if not overflows:
+        set_integer(table, visit, attribute, word)
         return 0
     if table.attributes[attribute].type != FLOAT:
         set_malformed(visit, attribute)

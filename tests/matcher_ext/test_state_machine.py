@@ -85,10 +85,16 @@ class IndexMachine(RuleBasedStateMachine):
         """Expressions that are parts of one another."""
         self.insert(entry, operator.join(sorted(parts)))
 
-    @rule(entry=IDS, parts=st.sets(st.sampled_from(PARTS[:-1]), min_size=2), name=st.sampled_from(NAMES))
+    @rule(
+        entry=IDS,
+        parts=st.sets(st.sampled_from(PARTS[:-1]), min_size=2),
+        name=st.sampled_from(NAMES),
+    )
     def insert_booking(self, entry: int, parts: set[str], name: str) -> None:
         """Expressions that share what stands in parentheses."""
-        self.insert(entry, f"segments one of ('cars') and @{name} and ({' and '.join(sorted(parts))})")
+        self.insert(
+            entry, f"segments one of ('cars') and @{name} and ({' and '.join(sorted(parts))})"
+        )
 
     @rule(entry=IDS)
     def delete(self, entry: int) -> None:
