@@ -6,7 +6,7 @@
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.snapshot cimport Snapshot
+from matcher_ext.snapshot cimport Overlay, Snapshot
 
 cdef struct Place:
     double rank                     # the smallest comes first; no two are the same
@@ -16,6 +16,19 @@ cdef struct Chosen:
     double rank
     const char* text
     size_t length
+
+cdef class Frame:
+    """What stands around the items of a whole answer. Immutable."""
+    cdef bytes heading              # then the age in seconds ..
+    cdef bytes opening              # .. then the items ..
+    cdef bytes closing              # .. then their number ..
+    cdef bytes ending
+
+# See answer_visit.
+cdef tuple answer(
+    Snapshot snapshot, Items below, Items beside, Overlay overlay, object visit, size_t limit,
+    bint keeps_ids, Frame frame, double age_seconds,
+)
 
 cdef class Items:
     """Immutable, so any number of threads may read it; keeps the memory alive that it was lent."""

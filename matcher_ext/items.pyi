@@ -8,6 +8,9 @@ from typing_extensions import Buffer
 from matcher_ext.paths import Paths
 from matcher_ext.snapshot import Overlay, Snapshot
 
+class Frame:
+    def __init__(self, heading: bytes, opening: bytes, closing: bytes, ending: bytes) -> None: ...
+
 class Items:
     snapshot: Snapshot
     def __init__(
@@ -28,4 +31,6 @@ def answer_visit(
     visit: Mapping[str, Any],
     limit: int,
     keeps_ids: bool = ...,
+    frame: Frame | None = ...,
+    age_seconds: float = ...,
 ) -> tuple[bytes, int, tuple[str, ...], NDArray[numpy.int64] | None, Paths | None]: ...

@@ -1,10 +1,11 @@
 """From a visit to the text of its answer in one call: match, order, copy (items.pxd)."""
 import numpy
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint32_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
-from libcpp.algorithm cimport partial_sort
+from libcpp.algorithm cimport partial_sort, sort
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
@@ -53,21 +54,40 @@ cdef class Items:
         return self._choose(<uint32_t>self.snapshot.entry_of(entry_id), chosen)
 
 
+cdef class Frame:
+    def __init__(
+        self, bytes heading not None, bytes opening not None, bytes closing not None,
+        bytes ending not None,
+    ):
+        self.heading, self.opening, self.closing, self.ending = heading, opening, closing, ending
+
+
 def answer_visit(
     Snapshot snapshot not None, Items below not None, Items beside, Overlay overlay, visit,
-    size_t limit, bint keeps_ids=False,
+    size_t limit, bint keeps_ids=False, Frame frame=None, double age_seconds=0,
 ):
     """(text, count, malformed, ids, paths): the first `limit` entries' texts with commas between
     them; how many entries match; as match_with_paths. The ids are None unless kept.
 
     Where the visit found paths of its own the text is empty and the ids are kept: what such entries
-    say depends on the visit. `below` are the snapshot's items, `beside` those of the entries that
-    `overlay` was made with.
+    say depends on the visit. With a frame the text is the whole answer, unless there are such
+    paths or malformed values, which the frame says nothing about. `below` are the snapshot's items,
+    `beside` those of the entries that `overlay` was made with.
     """
+    return answer(
+        snapshot, below, beside, overlay, visit, limit, keeps_ids, frame, age_seconds
+    )
+
+
+cdef tuple answer(
+    Snapshot snapshot, Items below, Items beside, Overlay overlay, object visit, size_t limit,
+    bint keeps_ids, Frame frame, double age_seconds,
+):
     if snapshot.plan.totals.entries != below.by_entry.size():
         raise ValueError("the texts are not those of the snapshot's entries")
     cdef ScratchHolder holder = snapshot._match(visit, overlay, None, True)
     cdef vector[Chosen] chosen
+    cdef string before, after
     cdef size_t count = count_matched(&holder.scratch)
     cdef uint32_t entry
     cdef int64_t entry_id
@@ -91,7 +111,16 @@ def answer_visit(
         if changed is not None:
             for entry_id in changed:
                 beside._choose_id(entry_id, &chosen)
-        text = join(&chosen, limit)
+        if frame is None or holder.scratch.visit.malformed.size():
+            text = join(&chosen, limit, &before, &after)
+        else:
+            add(&before, frame.heading)
+            add_tenths(&before, age_seconds)
+            add(&before, frame.opening)
+            add(&after, frame.closing)
+            add_whole(&after, count)
+            add(&after, frame.ending)
+            text = join(&chosen, limit, &before, &after)
     if holder.scratch.visit.malformed.size():
         malformed = tuple([snapshot.catalog.names[entry] for entry in holder.scratch.visit.malformed])
     snapshot.pool.append(holder)
@@ -110,21 +139,54 @@ cdef bint comes_before(const Chosen& a, const Chosen& b) noexcept nogil:
     return a.rank < b.rank
 
 
-cdef bytes join(vector[Chosen]* chosen, size_t limit):
-    cdef size_t count = min(limit, chosen.size()), length = 0, i
+cdef bytes join(
+    vector[Chosen]* chosen, size_t limit, const string* before, const string* after
+):
+    cdef size_t count = min(limit, chosen.size()), length = before.size() + after.size(), i
     cdef bytes text
     cdef char* target
-    if count == 0:
-        return b""
-    partial_sort(chosen.begin(), chosen.begin() + count, chosen.end(), comes_before)
+    if count == chosen.size():
+        sort(chosen.begin(), chosen.end(), comes_before)
+    else:
+        partial_sort(chosen.begin(), chosen.begin() + count, chosen.end(), comes_before)
     for i in range(count):
-        length += chosen.at(i).length + 1
-    text = PyBytes_FromStringAndSize(NULL, length - 1)
-    target = PyBytes_AS_STRING(text)
+        length += chosen.at(i).length + (i > 0)
+    text = PyBytes_FromStringAndSize(NULL, length)
+    target = append(PyBytes_AS_STRING(text), before.data(), before.size())
     for i in range(count):
         if i:
-            target[0] = b","
-            target += 1
-        memcpy(target, chosen.at(i).text, chosen.at(i).length)
-        target += chosen.at(i).length
+            target = append(target, b",", 1)
+        target = append(target, chosen.at(i).text, chosen.at(i).length)
+    append(target, after.data(), after.size())
     return text
+
+
+cdef inline char* append(char* target, const char* text, size_t length) noexcept nogil:
+    memcpy(target, text, length)
+    return target + length
+
+
+cdef int add(string* text, bytes more) except -1:
+    text.append(PyBytes_AS_STRING(more), PyBytes_GET_SIZE(more))
+    return 0
+
+
+cdef int add_whole(string* text, uint64_t number) except -1:
+    cdef char[20] digits
+    cdef int at = 20
+    while True:
+        at -= 1
+        digits[at] = <char>(c"0" + number % 10)
+        number //= 10
+        if not number:
+            text.append(digits + at, 20 - at)
+            return 0
+
+
+cdef int add_tenths(string* text, double number) except -1:
+    """As `%.1f`, of what is not negative and not astronomical."""
+    cdef uint64_t tenths = <uint64_t>(number * 10 + 0.5)
+    add_whole(text, tenths // 10)
+    text.append(b".", 1)
+    add_whole(text, tenths % 10)
+    return 0

@@ -25,7 +25,7 @@ from exchange.accounts.models import ApiKey, User
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable
 from exchange.serving.answers import CampaignId, Options, Paths
-from exchange.serving.callers import EXPLAIN_READ, Caller, read_key, unauthorized
+from exchange.serving.callers import EXPLAIN_READ, Caller, unauthorized
 from exchange.serving.eligibility import service_for
 from exchange.serving.endpoint import PATH, require_method
 from exchange.serving.instruments import REQUESTS
@@ -82,8 +82,8 @@ def refuse(problem: ProblemError) -> HttpResponse:
 
 def answer(request: HttpRequest) -> dict[str, object]:
     require_method(request.META, "POST")
-    key = read_key(request.headers.get("Authorization", ""))
-    caller = service_for(settings.SNAPSHOT_DIR).admit(key, EXPLAIN_READ)
+    header = request.headers.get("Authorization", "")
+    caller = service_for(settings.SNAPSHOT_DIR).admit(header, EXPLAIN_READ)
     asked = decode(decoder, read_body(request))
     buckets.take(caller.key_hash, len(asked.campaigns))
     publisher = Party.objects.get(seller_id=caller.choose_publisher(asked.publisher))

@@ -78,7 +78,7 @@ class AnswerLog:
         self._folder = folder
         self._retention = retention or Retention()
         self._cleaning_due_at = 0.0
-        self._every = every
+        self.every = every
         self._hash_key = hashlib.blake2b(hash_key, digest_size=32).digest()
         self._most = most
         self._numbers = count(1)
@@ -88,7 +88,7 @@ class AnswerLog:
         atexit.register(self.flush, at_once=True)
 
     def is_due(self) -> bool:
-        return next(self._numbers) % self._every == 0
+        return next(self._numbers) % self.every == 0
 
     def add(self, live: LiveSnapshot, visit: Mapping[str, object], booking_ids: Integers) -> None:
         if len(self._kept) < self._most:

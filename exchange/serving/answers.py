@@ -21,6 +21,8 @@ MAX_LIMIT = 10_000
 MAX_CAMPAIGNS = 10_000
 MAX_WARNINGS = 50
 NO_WARNINGS = b"[]"
+# A visit's part of an answer: items, how many are eligible, warnings.
+FOUND = b'"eligible":[%b],"count":%d,"warnings":%b'
 
 WarningNote = tuple[str, str]  # a code, and the attribute that it is about
 
@@ -61,14 +63,13 @@ EVERYTHING = Options()
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """One visit's part of an answer, and what the servers count about it. `count` is of all that
+    """What the servers count about one visit's part of an answer. `count` is of all that
     are eligible, whatever the limit; `malformed` names attributes with a value of a wrong type."""
 
-    body: bytes
     count: int
     match_seconds: float
     malformed: tuple[str, ...]
-    has_unknown: bool
+    has_unknown: bool = False
 
 
 def write_items(bookings: BookingsView, ids: Integers, options: Options) -> tuple[bytes, int]:

@@ -6,27 +6,31 @@ The key decides on publishers; a request only chooses among them, and a visit ha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from http import HTTPStatus
-
-import msgspec
 
 from exchange.serving.directory import KeyEntry, hash_key
 from exchange.serving.problems import ProblemError
+from matcher_ext.desk import Pass
 
 ELIGIBILITY_READ = "eligibility:read"
 EXPLAIN_READ = "explain:read"
 SNAPSHOT_READ = "snapshot:read"
 KEY_SCHEME = "Api-Key "
+# Spaces around a key make another header of it, so their number is the callers' to choose.
+MOST_REMEMBERED = 10_000
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """A key, as one of its requests sees it."""
+class Caller(Pass):
+    """A key, as its requests see it."""
 
-    key_hash: str
-    publishers: frozenset[str]
-    scopes: frozenset[str]
-    expires_at: datetime
+    def __init__(self, key_hash: str, entry: KeyEntry) -> None:
+        super().__init__(
+            key_hash,
+            frozenset(entry.publishers),
+            entry.expires_at.timestamp(),
+            ELIGIBILITY_READ in entry.scopes,
+        )
+        self.scopes = frozenset(entry.scopes)
 
     def choose_publisher(self, named: str | None) -> str:
         if named is None:
@@ -47,27 +51,24 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class KeyRing:
-    """New keys are a new ring. A key that was found is remembered, so that it is hashed once and
-    not with every request."""
+    """New keys are a new ring. A header whose key was found is remembered, so that the key is
+    hashed once and not with every request."""
 
     def __init__(self, entries: Mapping[str, KeyEntry]) -> None:
-        self._callers = {
-            key_hash: Caller(
-                key_hash, frozenset(entry.publishers), frozenset(entry.scopes), entry.expires_at
-            )
-            for key_hash, entry in entries.items()
-        }
-        self._found: dict[str, Caller] = {}
+        self._callers = {key_hash: Caller(key_hash, entry) for key_hash, entry in entries.items()}
+        self.passes: dict[str, Caller] = {}
 
-    def find(self, key: str, now: datetime) -> Caller:
-        """Whom a key belongs to; raises the problem to answer with if it is of no use."""
-        caller = self._found.get(key)
+    def find(self, header: str, now: float) -> Caller:
+        """Whom the key of a header belongs to; raises the problem to answer with if it is of no
+        use."""
+        caller = self.passes.get(header)
         if caller is None:
-            caller = self._callers.get(hash_key(key))
+            caller = self._callers.get(hash_key(read_key(header)))
             if caller is None:
                 raise unauthorized("The API key is not known, or was revoked.")
-            self._found[key] = caller
-        if caller.expires_at <= now:
+            if len(self.passes) < MOST_REMEMBERED:
+                self.passes[header] = caller
+        if caller.expires_at_seconds <= now:
             raise unauthorized("The API key has expired.")
         return caller
 

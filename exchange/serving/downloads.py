@@ -20,7 +20,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from exchange.serving.callers import SNAPSHOT_READ, read_key
+from exchange.serving.callers import SNAPSHOT_READ
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
@@ -50,7 +50,7 @@ class SnapshotDownloads:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             require_method(environ, "GET")
-            self._service.admit(read_key(environ.get("HTTP_AUTHORIZATION", "")), SNAPSHOT_READ)
+            self._service.admit(environ.get("HTTP_AUTHORIZATION", ""), SNAPSHOT_READ)
             name = environ["PATH_INFO"].removeprefix(PREFIX)
             query = environ.get("QUERY_STRING", "")
             kind, length, pieces = self._find(name, query, self._service.require_live())

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence, Set
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -21,6 +21,7 @@ import msgspec
 from exchange.serving.answer_log import AnswerLog
 from exchange.serving.answers import (
     EVERYTHING,
+    FOUND,
     NO_WARNINGS,
     Options,
     Part,
@@ -48,17 +49,13 @@ from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.problems import ProblemError
 from exchange.serving.requests import EligibilityRequest, decode, request_decoder
-from exchange.serving.visits import copy_flat, flatten
+from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
 from matcher_ext import SnapshotError
+from matcher_ext.desk import Unfinished
 
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.25
-# The server's clock decides, never the visit: a flight or a daypart must not be the caller's to
-# choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
-STAMPED_TIMES = ("time", "local_time")
-PUBLISHER = "publisher.id"
-STAMPED = {*STAMPED_TIMES, PUBLISHER}
 # What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
@@ -97,14 +94,24 @@ class EligibilityService:
     def live(self) -> LiveSnapshot | None:
         return self._live
 
+    @property
+    def passes(self) -> Mapping[str, Caller]:
+        """Callers that were let in, by the header that they came with."""
+        return self._keys.passes
+
+    @property
+    def sample_every(self) -> int:
+        return 0 if self._log is None else self._log.every
+
     def keep_answers(self, log: AnswerLog) -> None:
         """From now on; the watching thread writes them down."""
         self._log = log
 
-    def admit(self, key: str, scope: str = ELIGIBILITY_READ) -> Caller:
-        """Who asks; raises the problem to answer with if the key may not be used for this."""
-        now = datetime.now(UTC)
-        caller = self._keys.find(key, now)
+    def admit(self, header: str, scope: str = ELIGIBILITY_READ) -> Caller:
+        """Who asks, by the header `Authorization`; raises the problem to answer with if the key
+        may not be used for this."""
+        now = time.time()
+        caller = self._keys.find(header, now)
         self._key_use.note(caller.key_hash, now)
         require_scope(caller, scope)
         return caller
@@ -120,8 +127,23 @@ class EligibilityService:
         live = self.require_live()
         now = time.time()
         moment = now if at is None else at.timestamp()
-        part = self._answer_visit(live, publisher, visit, options, moment)
-        return Answer(write_answer(live, now, part.body), (part,))
+        body, part = self._answer_visit(live, publisher, visit, options, moment)
+        return Answer(write_answer(live, now, body), (part,))
+
+    def finish(self, live: LiveSnapshot, left: Unfinished, body: bytes) -> Answer:
+        """What the desk leaves: answers that need more than its frame, or are to be kept."""
+        now = time.time()
+        text, count = left.text, left.count
+        if left.paths is not None and left.ids is not None:
+            text, count = live.write_routed(left.ids, left.paths, Options(limit=left.limit))
+        if left.paths is not None or left.malformed:
+            warnings = write_warnings(left.malformed, ()) if left.malformed else NO_WARNINGS
+            text = write_answer(live, now, FOUND % (text, count, warnings))
+        if left.is_sampled and self._log is not None and left.ids is not None:
+            flat = dict(decode(request_decoder, body).visit or {})
+            stamp_milliseconds(flat, left.publisher, int(now * 1000))
+            self._log.add(live, flat, left.ids)
+        return Answer(text, (Part(count, left.match_seconds, left.malformed),))
 
     def answer_request(self, caller: Caller, request: EligibilityRequest) -> Answer:
         """A visit, or every impression of a bid request."""
@@ -162,21 +184,20 @@ class EligibilityService:
         publisher = caller.choose_publisher(request.publisher)
         if request.visit is None:
             return self._answer_imps(live, publisher, request, now)
-        part = self._answer_visit(live, publisher, request.visit, request, now)
-        return part.body, (part,)
+        body, part = self._answer_visit(live, publisher, request.visit, request, now)
+        return body, (part,)
 
     def _answer_imps(
         self, live: LiveSnapshot, publisher: str, request: EligibilityRequest, now: float
     ) -> tuple[bytes, tuple[Part, ...]]:
         imps = read_impressions(request.bid_request or {}, live.opened.sources)
-        parts = tuple(
-            self._answer_visit(live, publisher, imp.visit, request, now, imp.notes) for imp in imps
-        )
-        bodies = [
-            b'{"imp_id":%s,%s}' % (msgspec.json.encode(imp.imp_id), part.body)
-            for imp, part in zip(imps, parts, strict=True)
-        ]
-        return b'"imps":[%s]' % b",".join(bodies), parts
+        bodies: list[bytes] = []
+        parts: list[Part] = []
+        for imp in imps:
+            body, part = self._answer_visit(live, publisher, imp.visit, request, now, imp.notes)
+            bodies.append(b'{"imp_id":%s,%s}' % (msgspec.json.encode(imp.imp_id), body))
+            parts.append(part)
+        return b'"imps":[%s]' % b",".join(bodies), tuple(parts)
 
     def _answer_visit(
         self,
@@ -186,7 +207,7 @@ class EligibilityService:
         options: Options,
         at_seconds: float,
         notes: Sequence[WarningNote] = (),
-    ) -> Part:
+    ) -> tuple[bytes, Part]:
         flat = copy_flat(visit, live.attributes)
         unknown: Set[str] = frozenset()
         if flat is None:
@@ -203,8 +224,8 @@ class EligibilityService:
             warnings = write_warnings(malformed, unknown, notes)
         if is_kept and log is not None and ids is not None:
             log.add(live, flat, ids)
-        body = b'"eligible":[%s],"count":%d,"warnings":%s' % (items, count, warnings)
-        return Part(body, count, match_seconds, malformed, bool(unknown))
+        body = FOUND % (items, count, warnings)
+        return body, Part(count, match_seconds, malformed, bool(unknown))
 
     def refresh(self) -> bool:
         """Takes up what is new in the directory. What cannot be read leaves the old in place."""
@@ -223,6 +244,7 @@ class EligibilityService:
         while True:
             time.sleep(WATCH_SECONDS)
             self.refresh()
+            self._note_use()
             self._key_use.flush()
             TALLY.flush()
             if self._log is not None:
@@ -233,11 +255,19 @@ class EligibilityService:
             mark = self._mark(KEYS_FILE)
             if mark == self._seen.get(KEYS_FILE):
                 return False
-            self._keys = KeyRing(self._directory.read_keys())
+            keys = KeyRing(self._directory.read_keys())
         except UNREADABLE as error:
             return self._refuse(error)
+        self._note_use()
+        self._keys = keys
         self._seen[KEYS_FILE] = mark
         return True
+
+    def _note_use(self) -> None:
+        """Of requests that the desk answered."""
+        for caller in tuple(self._keys.passes.values()):
+            if caller.used_at_seconds:
+                self._key_use.note(caller.key_hash, caller.used_at_seconds)
 
     def _refresh_snapshot(self) -> bool:
         try:
@@ -292,16 +322,6 @@ class EligibilityService:
 
 def write_answer(live: LiveSnapshot, now: float, body: bytes) -> bytes:
     return b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), body)
-
-
-def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
-    stamp_milliseconds(flat, publisher, int(at.timestamp() * 1000))
-
-
-def stamp_milliseconds(flat: dict[str, object], publisher: str, at: int) -> None:
-    for name in STAMPED_TIMES:
-        flat[name] = at
-    flat[PUBLISHER] = publisher
 
 
 def no_snapshot() -> ProblemError:

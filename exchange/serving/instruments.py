@@ -9,13 +9,13 @@ in process a request took 86 us with the four instruments in it and 68 us withou
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
 from collections import Counter as Count
 from collections.abc import Iterable
 
 from prometheus_client import Counter, Gauge, Histogram
 
 from exchange.serving.answers import Part
+from matcher_ext.desk import Counts, Times
 
 SECONDS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
 
@@ -58,28 +58,17 @@ ANSWERS_DROPPED = Counter(
     "treeline_answer_log_dropped", "Sampled answers that could not be kept: too many, or no disk."
 )
 
+ELIGIBILITY = "eligibility"
 NOT_IN_CATALOGUE = "(not in the catalogue)"
 
 
-class Times:
-    """A histogram's buckets and sum, until they are brought to it."""
-
-    __slots__ = ("counts", "seconds")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(SECONDS) + 1)
-        self.seconds = 0.0
-
-    def add(self, seconds: float) -> None:
-        self.counts[bisect_left(SECONDS, seconds)] += 1
-        self.seconds += seconds
-
-    def flush(self, histogram: Histogram) -> None:
-        """As `histogram.observe` of each, which writes to the shared file twice per amount."""
-        for bucket, count in zip(histogram._buckets, self.counts, strict=True):
-            if count:
-                bucket.inc(count)
-        histogram._sum.inc(self.seconds)
+def flush_times(taken: tuple[list[int], float], histogram: Histogram) -> None:
+    """As `histogram.observe` of each, which writes to the shared file twice per amount."""
+    counts, seconds = taken
+    for bucket, count in zip(histogram._buckets, counts, strict=True):
+        if count:
+            bucket.inc(count)
+    histogram._sum.inc(seconds)
 
 
 class Sums:
@@ -90,8 +79,8 @@ class Sums:
     def __init__(self) -> None:
         self.requests: Count[str] = Count()
         self.bad: Count[str] = Count()
-        self.latency = Times()
-        self.match_time = Times()
+        self.latency = Times(SECONDS)
+        self.match_time = Times(SECONDS)
         self.matches = 0
 
     def flush(self) -> None:
@@ -99,15 +88,17 @@ class Sums:
             REQUESTS.labels(endpoint, "200").inc(count)
         for name, count in self.bad.items():
             BAD_ATTRIBUTES.labels(name).inc(count)
-        self.latency.flush(LATENCY)
-        self.match_time.flush(MATCH_TIME)
+        flush_times(self.latency.take(), LATENCY)
+        flush_times(self.match_time.take(), MATCH_TIME)
         MATCHES.inc(self.matches)
 
 
 class Tally:
-    """Thread-safe by a lock that is held for a few additions."""
+    """Thread-safe by a lock that is held for a few additions. `at_desk` are the requests that the
+    desk answers, counted in compiled code."""
 
     def __init__(self) -> None:
+        self.at_desk = Counts(SECONDS)
         self._lock = threading.Lock()
         self._sums = Sums()
 
@@ -128,6 +119,15 @@ class Tally:
             sums, self._sums = self._sums, Sums()
         if sums.requests:
             sums.flush()
+        self._flush_desk()
+
+    def _flush_desk(self) -> None:
+        requests, matches, latency, match_time = self.at_desk.take()
+        if requests:
+            REQUESTS.labels(ELIGIBILITY, "200").inc(requests)
+            flush_times(latency, LATENCY)
+            flush_times(match_time, MATCH_TIME)
+            MATCHES.inc(matches)
 
 
 def count_bad(bad: Count[str], part: Part) -> None:

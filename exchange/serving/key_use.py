@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -26,17 +26,20 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 class KeyUse:
-    """Thread-safe: `note` is one assignment; only the watching thread calls `flush`."""
+    """Thread-safe: `note` is one assignment, of two at once either may win; only the watching
+    thread calls `flush`."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / FOLDER / f"{secrets.token_hex(8)}.json"
-        self._used: dict[str, datetime] = {}
-        self._written: dict[str, datetime] = {}
+        self._used: dict[str, float] = {}
+        self._written: dict[str, float] = {}
         self._due = 0.0
         self._is_troubled = False
 
-    def note(self, key_hash: str, now: datetime) -> None:
-        self._used[key_hash] = now
+    def note(self, key_hash: str, now: float) -> None:
+        """`now` in seconds since 1970; the latest counts."""
+        if now > self._used.get(key_hash, 0.0):
+            self._used[key_hash] = now
 
     def flush(self, *, at_once: bool = False) -> bool:
         """Says whether it wrote. A folder that cannot be written costs the times, never answers."""
@@ -57,10 +60,11 @@ class KeyUse:
         self._is_troubled = False
         return True
 
-    def _write(self, used: dict[str, datetime]) -> None:
+    def _write(self, used: dict[str, float]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         aside = self._path.with_suffix(".new")
-        aside.write_bytes(msgspec.json.encode(used))
+        times = {key: datetime.fromtimestamp(seconds, UTC) for key, seconds in used.items()}
+        aside.write_bytes(msgspec.json.encode(times))
         aside.rename(self._path)
 
 

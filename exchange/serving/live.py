@@ -6,10 +6,11 @@ first byte of an answer to its last.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from exchange.serving.answers import Options, write_items
+from exchange.serving.answers import FOUND, MAX_LIMIT, NO_WARNINGS, Options, write_items
 from exchange.serving.bookings import BookingRow, Bookings, Integers
 from exchange.serving.changed_bookings import (
     Beside,
@@ -28,11 +29,16 @@ from exchange.serving.directory import (
 )
 from exchange.serving.openrtb import Source, read_sources
 from exchange.serving.routed import RoutedBookings
+from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
-from matcher_ext.items import Items, answer_visit
+from matcher_ext.items import Frame, Items, answer_visit
 from matcher_ext.live import State
+from matcher_ext.paths import Paths as RoutePaths
+from matcher_ext.plain_answers import PlainAnswers
+from matcher_ext.plain_requests import Stamps
 
 NO_LIMIT = 2**63 - 1
+STAMPS = Stamps(STAMPED_TIMES, PUBLISHER)
 # Items as JSON, how many are eligible, names of attributes whose value has a wrong type, and the
 # booking ids (None unless they were to be kept).
 Found = tuple[bytes, int, tuple[str, ...], Integers | None]
@@ -67,7 +73,7 @@ class Opened:
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
     """Immutable, shared by all threads. `delta` is the number of the last change in it; `heading`
-    is the start of every answer, up to the age."""
+    is the start of every answer, up to the age; `plain` answers requests that are plain."""
 
     manifest: Manifest
     delta: int
@@ -79,6 +85,21 @@ class LiveSnapshot:
     opened: Opened
     changed: Mapping[int, Beside]
     items_beside: Items | None = None
+    plain: PlainAnswers = field(init=False)
+
+    def __post_init__(self) -> None:
+        opening, closing, ending, _ = re.split(rb"%[bd]", FOUND)
+        answers = PlainAnswers(
+            self.index.snapshot,
+            self.opened.items,
+            self.items_beside,
+            self.index.overlay,
+            Frame(self.heading, b"," + opening, closing, ending + NO_WARNINGS + b"}"),
+            self.read_at_seconds,
+            STAMPS,
+            MAX_LIMIT,
+        )
+        object.__setattr__(self, "plain", answers)
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
@@ -152,9 +173,12 @@ class LiveSnapshot:
             keeps_ids,
         )
         if paths is not None and kept is not None:
-            view = RoutedBookings(self.bookings, paths)
-            text, count = write_items(view, kept, options)
+            text, count = self.write_routed(kept, paths, options)
         return text, count, malformed, kept
+
+    def write_routed(self, ids: Integers, paths: RoutePaths, options: Options) -> tuple[bytes, int]:
+        """As `write_items`, of a visit that found paths of its own."""
+        return write_items(RoutedBookings(self.bookings, paths), ids, options)
 
     def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...], BookingsView]:
         """Booking ids, the names of attributes whose value has a wrong type, and the bookings as

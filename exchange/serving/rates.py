@@ -7,31 +7,27 @@ need a server to wait for, on the one path that waits for nothing.
 from __future__ import annotations
 
 import math
-import threading
-import time
 from http import HTTPStatus
 
 from exchange.serving.problems import ProblemError
+from matcher_ext.desk import Bucket
 
 
 class Buckets:
-    """Thread-safe by a lock that is held for a few operations. One bucket per key that was let in,
-    so their number is bounded by the number of keys."""
+    """Thread-safe: a bucket is compiled and taken from under the GIL. One bucket per key that was
+    let in, so their number is bounded by the number of keys."""
 
     def __init__(self, per_second: float, burst: float | None = None) -> None:
         self._per_second = per_second
         self._burst = max(per_second if burst is None else burst, 1.0)
-        self._filled: dict[str, tuple[float, float]] = {}
-        self._lock = threading.Lock()
+        self.by_key: dict[str, Bucket] = {}
 
     def take(self, key: str, count: int = 1) -> None:
         """More than a full bucket holds is given to whoever has a full one, on credit."""
-        now = time.monotonic()
-        with self._lock:
-            tokens, at = self._filled.get(key, (self._burst, now))
-            tokens = min(self._burst, tokens + (now - at) * self._per_second)
-            lacking = min(count, self._burst) - tokens
-            self._filled[key] = (tokens - count if lacking <= 0 else tokens, now)
+        bucket = self.by_key.get(key)
+        if bucket is None:
+            bucket = self.by_key.setdefault(key, Bucket(self._per_second, self._burst))
+        lacking = bucket.take(count)
         if lacking > 0:
             raise too_many(lacking / self._per_second)
 

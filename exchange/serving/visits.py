@@ -1,11 +1,13 @@
 """Brings a caller's visit into the form that the index reads: a flat dict of dotted names.
 
-Bounds what a visit may hold; what its values mean is the index's business.
+Bounds what a visit may hold and stamps what is not the caller's to say; what its values mean is the
+index's business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from http import HTTPStatus
 
 from exchange.serving.problems import ProblemError
@@ -14,6 +16,21 @@ MAX_ATTRIBUTES = 500
 MAX_DEPTH = 8
 MAX_NAME_LENGTH = 200
 MAX_LIST_LENGTH = 10_000
+# The server's clock decides, never the visit: a flight or a daypart must not be the caller's to
+# choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
+STAMPED_TIMES = ("time", "local_time")
+PUBLISHER = "publisher.id"
+STAMPED = {*STAMPED_TIMES, PUBLISHER}
+
+
+def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
+    stamp_milliseconds(flat, publisher, int(at.timestamp() * 1000))
+
+
+def stamp_milliseconds(flat: dict[str, object], publisher: str, at: int) -> None:
+    for name in STAMPED_TIMES:
+        flat[name] = at
+    flat[PUBLISHER] = publisher
 
 
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from exchange.serving.bookings import Bookings
 from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE
-from exchange.serving.eligibility import PUBLISHER, stamp
+from exchange.serving.visits import PUBLISHER, stamp
 from exchange.snapshots.building import Built
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.sampling import VisitMaker

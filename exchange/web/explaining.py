@@ -19,8 +19,7 @@ from exchange.market.expressions import read_expression
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
 from exchange.market.walking import walk
-from exchange.serving.eligibility import stamp
-from exchange.serving.visits import flatten
+from exchange.serving.visits import flatten, stamp
 from exchange.web.paths import BookingPath, Hop, find_paths, show_edges, show_path
 from targeting import Catalog, ExpressionError
 

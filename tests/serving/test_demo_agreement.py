@@ -24,8 +24,9 @@ from bench.demo_exchange import (
 )
 from exchange.market.demo.graph import build_graph
 from exchange.serving.directory import SnapshotDirectory
-from exchange.serving.eligibility import EligibilityService, stamp_milliseconds
+from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
+from exchange.serving.visits import stamp_milliseconds
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.texts import Compiled, read_tree
 from matcher_ext import LiveIndex

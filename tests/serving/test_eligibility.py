@@ -143,23 +143,23 @@ def test_without_a_snapshot_it_asks_to_try_again(directory: SnapshotDirectory) -
 
 def test_key_decides_on_publishers(directory: SnapshotDirectory) -> None:
     service = EligibilityService(directory.root)
-    assert service.admit(HERALD_KEY).publishers == {"herald"}
-    assert service.admit(BOTH_KEY).publishers == {"herald", "tribune"}
+    assert service.admit(f"Api-Key {HERALD_KEY}").publishers == {"herald"}
+    assert service.admit(f"Api-Key {BOTH_KEY}").publishers == {"herald", "tribune"}
 
 
 @pytest.mark.parametrize("key", ["", "tl_unknown", EXPIRED_KEY])
 def test_unknown_or_expired_key_is_refused(directory: SnapshotDirectory, key: str) -> None:
     with pytest.raises(ProblemError) as refused:
-        EligibilityService(directory.root).admit(key)
+        EligibilityService(directory.root).admit(f"Api-Key {key}")
     assert refused.value.status == HTTPStatus.UNAUTHORIZED
 
 
 def test_a_key_without_the_scope_is_refused(directory: SnapshotDirectory) -> None:
     service = EligibilityService(directory.root)
     with pytest.raises(ProblemError) as refused:
-        service.admit(REPORTS_KEY)
+        service.admit(f"Api-Key {REPORTS_KEY}")
     assert (refused.value.status, refused.value.code) == (HTTPStatus.FORBIDDEN, "scope_missing")
-    assert service.admit(REPORTS_KEY, "reports:read").publishers == frozenset()
+    assert service.admit(f"Api-Key {REPORTS_KEY}", "reports:read").publishers == frozenset()
 
 
 def test_keys_are_hashed_as_accounts_hashes_them() -> None:
@@ -175,7 +175,7 @@ def test_refresh_takes_up_a_new_snapshot_and_new_keys(directory: SnapshotDirecto
     assert service.refresh()
     assert ask(service, {})["snapshot_id"] == second
     with pytest.raises(ProblemError):
-        service.admit(HERALD_KEY)
+        service.admit(f"Api-Key {HERALD_KEY}")
     assert not service.refresh()
 
 
@@ -236,7 +236,7 @@ def test_damaged_keys_leave_the_old_keys_in_service(directory: SnapshotDirectory
     service = EligibilityService(directory.root)
     (directory.root / KEYS_FILE).write_text("[]")
     service.refresh()
-    assert service.admit(HERALD_KEY).publishers == {"herald"}
+    assert service.admit(f"Api-Key {HERALD_KEY}").publishers == {"herald"}
 
 
 def test_watching_service_follows_the_directory(directory: SnapshotDirectory) -> None:

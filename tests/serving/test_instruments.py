@@ -11,12 +11,13 @@ from exchange.serving.instruments import (
     NOT_IN_CATALOGUE,
     SECONDS,
     Tally,
-    Times,
+    flush_times,
 )
+from matcher_ext.desk import Times
 
 
 def part(count: int, malformed: tuple[str, ...] = (), *, has_unknown: bool = False) -> Part:
-    return Part(b"", count, 0.0002, malformed, has_unknown)
+    return Part(count, 0.0002, malformed, has_unknown)
 
 
 def value(name: str, **labels: str) -> float:
@@ -30,10 +31,10 @@ def test_histogram_is_as_if_each_amount_had_been_observed() -> None:
         registry = CollectorRegistry()
         histogram = Histogram("test_seconds", "Of a test.", buckets=SECONDS, registry=registry)
         if is_bulk:
-            times = Times()
+            times = Times(SECONDS)
             for amount in amounts:
                 times.add(amount)
-            times.flush(histogram)
+            flush_times(times.take(), histogram)
         else:
             for amount in amounts:
                 histogram.observe(amount)

@@ -17,13 +17,17 @@ from exchange.serving.deltas import Delta, DeltaEntry
 from exchange.serving.directory import (
     BOOKINGS_FILE,
     INDEX_FILE,
+    KeyEntry,
     SnapshotDirectory,
+    hash_key,
     write_catalog,
 )
 from exchange.serving.eligibility import EligibilityService
+from exchange.serving.endpoint import EligibilityEndpoint
 from matcher_ext import ATree
 from matcher_ext.paths import path_key
-from tests.serving.published import CATALOG, row
+from tests.serving.calling import post
+from tests.serving.published import CATALOG, HERALD_KEY, LATER, row
 
 HERALD, ADNET, GLOBEX = 1, 2, 3
 REACH = path_key(GLOBEX, 5)
@@ -101,6 +105,23 @@ def test_without_paths_the_terms_are_still_the_visits_own(service: EligibilitySe
             "fee_percent": 50.0,
         }
     ]
+
+
+def test_over_http_the_terms_are_the_visits_own(
+    service: EligibilityService, tmp_path: Path
+) -> None:
+    """The first request of a key and those that the desk takes."""
+    entry = KeyEntry(("herald",), LATER, ("eligibility:read",))
+    SnapshotDirectory(tmp_path).write_keys({hash_key(HERALD_KEY): entry})
+    service.refresh()
+    endpoint = EligibilityEndpoint(service)
+    for _ in range(2):
+        for country, order in (("FRA", [1, 2]), ("DEU", [2, 1])):
+            visit = {"geo.country": country, "user.age": 30}
+            reply = post(endpoint, {"visit": visit, "limit": 5})
+            assert reply.document()["eligible"] == ask(service, visit)
+            assert reply.booking_ids() == order
+            assert post(endpoint, {"visit": visit, "limit": 1}).booking_ids() == order[:1]
 
 
 def test_a_changed_booking_is_lent_the_walk_of_the_snapshot(service: EligibilityService) -> None:

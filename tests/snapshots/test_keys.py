@@ -69,9 +69,9 @@ def test_when_a_key_was_used_comes_back_from_the_servers(
     key, text = make_key(story)
     first, second = timezone.now() - timedelta(hours=1), timezone.now()
     servers = [KeyUse(directory.root), KeyUse(directory.root)]
-    servers[0].note(hash_key(text), second)
-    servers[1].note(hash_key(text), first)
-    servers[1].note(hash_key("tl_forgotten"), first)
+    servers[0].note(hash_key(text), second.timestamp())
+    servers[1].note(hash_key(text), first.timestamp())
+    servers[1].note(hash_key("tl_forgotten"), first.timestamp())
     assert all(server.flush() for server in servers)
     assert record_key_use() == 1
     key.refresh_from_db()
@@ -83,7 +83,7 @@ def test_a_served_request_is_the_keys_last_use(story: Story, directory: Snapshot
     key, text = make_key(story)
     publish_keys()
     service = EligibilityService(directory.root)
-    service.admit(text)
+    service.admit(f"Api-Key {text}")
     assert service._key_use.flush()
     record_key_use()
     key.refresh_from_db()

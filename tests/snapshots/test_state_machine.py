@@ -28,7 +28,8 @@ from exchange.market.catalog import load_catalog
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party
 from exchange.routing import Graph, Path
 from exchange.routing.policies import BrokenPathError, pin_path
-from exchange.serving.eligibility import PUBLISHER, EligibilityService
+from exchange.serving.eligibility import EligibilityService
+from exchange.serving.visits import PUBLISHER
 from exchange.snapshots import deltas, services
 from exchange.snapshots.activation import activate, roll_back
 from exchange.snapshots.changes import count_changes

@@ -20,9 +20,8 @@ from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
 from exchange.market.services.saving import keep, lock_before, retire
 from exchange.market.visibility import require_change
-from exchange.serving.eligibility import PUBLISHER, STAMPED_TIMES
 from exchange.serving.problems import ProblemError
-from exchange.serving.visits import flatten
+from exchange.serving.visits import PUBLISHER, STAMPED_TIMES, flatten
 from targeting import Catalog, Expression, ExpressionError, parse
 
 SOME_PUBLISHER = "a-publisher"
