@@ -16,6 +16,7 @@ from exchange.serving.directory import Manifest
 from exchange.snapshots.changes import forget_changes
 from exchange.snapshots.deltas import (
     DamagedLogError,
+    ask_for_build,
     find_served_in,
     new_log_id,
     note_written,
@@ -52,7 +53,8 @@ def activate(*, build: SnapshotBuild) -> Manifest:
         manifest = switch(build, base=base, log_id=log_id, drafted=drafted)
         clean_up(manifest)
         push_to_store()
-        return manifest
+    ask_for_build()
+    return manifest
 
 
 def roll_back(*, build: SnapshotBuild) -> Manifest:

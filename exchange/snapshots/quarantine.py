@@ -37,11 +37,11 @@ def no_former_texts(_kind: ChangeKind, _object_id: int) -> Iterable[str]:
 
 
 def read_former_texts(kind: ChangeKind, object_id: int) -> Iterable[str]:
-    """Of an object's revisions, the newest first."""
+    """Of an object's revisions, the newest first, also those since the market was read."""
     rows = MODELS[kind].pgh_event_model.objects  # type: ignore[attr-defined]  # pghistory's
     rows = rows.filter(pgh_obj_id=object_id).order_by("-pgh_id")
     texts: list[str] = list(rows.values_list("expression", flat=True)[:MAX_REVISIONS])
-    return dict.fromkeys(texts)
+    return texts
 
 
 @dataclass(slots=True)
@@ -76,9 +76,10 @@ class Quarantine:
         text: str,
         compile_text: Callable[[str], Readable],
     ) -> Readable | None:
-        for former in self.former_texts(kind, object_id):
-            if former == text:
-                continue
+        texts = list(self.former_texts(kind, object_id))
+        if text in texts:  # what was saved later is not former: a snapshot is of one moment
+            texts = texts[texts.index(text) + 1 :]
+        for former in dict.fromkeys(texts):
             try:
                 return compile_text(former)
             except ExpressionError:

@@ -130,7 +130,6 @@ def go_live(build: SnapshotBuild, quarantine: Quarantine) -> None:
         return
     activate(build=build)
     record_quarantine(quarantine, is_complete=True)
-    ask_for_build()
 
 
 def finish(build: SnapshotBuild, status: SnapshotBuild.Status) -> None:

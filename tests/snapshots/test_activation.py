@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exchange.market.models import Campaign
+from exchange.market.models import Booking, Campaign
 from exchange.snapshots import services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate, roll_back
 from exchange.snapshots.deltas import write_changes
@@ -71,6 +71,17 @@ def test_rolled_back_snapshot_is_served_as_it_was(story: Story, server: Server) 
     Campaign.objects.update(name="Fourth")
     write_changes()
     assert server.item()["campaign"] == "Fourth"
+
+
+def test_older_snapshot_that_changes_do_not_fit_beside_asks_for_a_build_at_once(
+    story: Story, server: Server
+) -> None:
+    first = SnapshotBuild.objects.get(status=Status.LIVE)
+    Booking.objects.filter(pk=story.at_herald.pk).update(policy="any", hop_limit=3)
+    build()
+    assert not SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
+    activate(build=first)
+    assert "any path" in SnapshotBuild.objects.get(status=Status.QUEUED).reason
 
 
 def test_activation_whose_commit_failed_is_completed_by_the_next_writer(
