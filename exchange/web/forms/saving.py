@@ -123,7 +123,7 @@ def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
         form.take_stale_save(error)
     except FailingVisitsError as error:
         form.failing_visits, form.visits_run = error.outcomes, error.run_count
-        form.add_error(None, "Saved test visits would fail. Look at them below.")
+        form.add_error(None, "Nothing is saved yet: test visits would fail. Look at them below.")
     except ValidationError as error:
         take_complaints(form, error)
     return not form.errors

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -30,9 +31,21 @@ class LogIn(LoginView):
         return super().get_context_data(demo_people=find_demo_people(), **kwargs)
 
 
+class NewPasswordForm(PasswordChangeForm):
+    """Django's, with one short line of help instead of a list."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["old_password"].label = "Present password"
+        self.fields["new_password1"].help_text = "At least 8 characters, and not a common one."
+        self.fields["new_password2"].label = "New password again"
+        self.fields["new_password2"].help_text = ""
+
+
 class ChangePassword(PasswordChangeView):
     """Other sessions of the person end with the old password; this one goes on."""
 
+    form_class = NewPasswordForm
     template_name = "accounts/password_form.html"
     success_url = reverse_lazy("dashboard")
 
