@@ -15,7 +15,7 @@ from matcher_ext.batches cimport IdBuffer, to_numpy
 from matcher_ext.blocks cimport MOST_ROWS, RowSource
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.cells cimport read_row, read_rows
-from matcher_ext.circuit cimport write_circuit
+from matcher_ext.circuit cimport Circuit, write_circuit
 from matcher_ext.counting cimport (
     VISITS_AT_ONCE,
     Counter,
@@ -25,16 +25,27 @@ from matcher_ext.counting cimport (
     is_worth_slicing,
     most_circuit_words,
     open_counter,
+    rows_of_trial,
 )
 from matcher_ext.matching cimport match_visit
 from matcher_ext.results cimport copy_ids, count_matched
-from matcher_ext.snapshot cimport CircuitHolder, CounterHolder, ScratchHolder, Snapshot
+from matcher_ext.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.visit cimport Visit
 
 from matcher_ext.batches import read_batches, read_groups
 
 cdef enum:
     FIRST_ROWS = 16         # matched one by one to see how long that takes
+
+
+cdef class CounterHolder:
+    """The memory of one thread at a time; taken from the snapshot's and given back."""
+    cdef Counter counter
+
+
+cdef class CircuitHolder:
+    """The index as counting reads it; shared by all threads."""
+    cdef Circuit circuit
 
 
 def match_batch(Snapshot snapshot, record_batch):
@@ -79,7 +90,7 @@ def count_batch(Snapshot snapshot, record_batch, groups, group_count, working_by
     counts = numpy.zeros((lines, len(snapshot)), dtype=numpy.int64)
     add_counts(snapshot, record_batch, codes, counts, working_bytes)
     snapshot.ids    # makes the order
-    counts = counts[:, snapshot.id_order]
+    counts = counts.take(snapshot.id_order, axis=1)
     return counts[0] if groups is None else counts
 
 
@@ -134,33 +145,52 @@ cdef int count_rows(
     """The first few rows one by one, to see how long that takes; then as is faster."""
     cdef const CatalogTable* table = &snapshot.catalog.table
     cdef Counter* counter = &held.counter
-    cdef int64_t first = 0
+    cdef int64_t first = 0, end
+    while first < source.rows:
+        if counter.single_ns == 0:
+            end = min(source.rows, <int64_t>FIRST_ROWS)
+        elif is_sliced(snapshot, counter, source.rows - first):
+            end = first + rows_of_trial(&snapshot.plan, counter, source.rows - first)
+            count_blocks(snapshot, source, first, end, counter, working_bytes, counts)
+            if not is_sliced(snapshot, counter, MOST_ROWS):
+                snapshot.circuit = None     # as large as the file, and of no use
+            first = end
+            continue
+        else:
+            end = min(source.rows, first + MOST_ROWS)
+        with nogil:
+            count_singly(
+                &snapshot.plan, table, source, first, end, &holder.scratch, counter, counts
+            )
+        first = end
+    return 0
+
+
+cdef bint is_sliced(Snapshot snapshot, const Counter* counter, int64_t rows):
+    return not snapshot.answers and is_worth_slicing(
+        &snapshot.plan, counter, rows, snapshot.circuit is not None
+    )
+
+
+cdef int count_blocks(
+    Snapshot snapshot, const RowSource* source, int64_t first, int64_t end, Counter* counter,
+    int64_t working_bytes, int64_t* counts,
+) except -1:
     cdef uint32_t expression = 0
     cdef CircuitHolder circuit
-    if counter.single_ns == 0:
-        first = min(source.rows, <int64_t>FIRST_ROWS)
-    if snapshot.answers or not is_worth_slicing(&snapshot.plan, counter, source.rows):
-        first = source.rows
-    if first < source.rows:
-        snapshot._thaw()
-    with nogil:
-        count_singly(
-            &snapshot.plan, table, source, 0, first, &holder.scratch, counter, counts
-        )
+    snapshot._thaw()
     started = time.perf_counter_ns()
-    while first < source.rows and expression < snapshot.plan.expression_count:
+    while expression < snapshot.plan.expression_count:
         circuit = take_circuit(snapshot, expression, most_circuit_words(working_bytes))
         with nogil:
             count_sliced(
-                &snapshot.plan, table, source, first, source.rows, &circuit.circuit, counter,
-                working_bytes, counts,
+                &snapshot.plan, &snapshot.catalog.table, source, first, end, &circuit.circuit,
+                counter, working_bytes, counts,
             )
         expression = circuit.circuit.end_expression
-    if snapshot.circuit is None and first < source.rows:
+    if snapshot.circuit is None:
         # Pieces are written anew for every batch: that counts.
-        counter.sliced_ns = <double>(time.perf_counter_ns() - started) * MOST_ROWS / (
-            source.rows - first
-        )
+        counter.sliced_ns = <double>(time.perf_counter_ns() - started) * MOST_ROWS / (end - first)
     return 0
 
 

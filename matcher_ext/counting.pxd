@@ -4,6 +4,10 @@ Few visits are matched one at a time; many are counted block by block (blocks.px
 long either takes is measured on the way, and the choice follows the measurements. Both ways give
 the same counts.
 
+Blocks need the graph and the circuit first, seconds for a million expressions. So visits of a large
+index are matched one by one until that has taken as long as the making would; then blocks are tried
+on a few rows. Whoever counts one batch does not pay for what only many batches earn back.
+
 Memory. Beside the mapped index and the answer, counting keeps within `working_bytes`, whatever the
 size of index and batch: blocks have fewer rows where visits are wide, answers are forgotten where
 they do not fit, and a circuit that does not fit is written and run piece by piece.
@@ -29,6 +33,7 @@ cdef cppclass Counter:
     vector[Visit] visits
     double single_ns            # a visit, or 0
     double sliced_ns            # a full block, or 0
+    double spent_ns             # in matching one by one
 
 cdef void open_counter(const Plan* plan, const CatalogTable* table, Counter* counter) noexcept nogil
 # Lends a visit to a scratch without copying it.
@@ -44,10 +49,12 @@ cdef void count_singly(
     Counter* counter,
     int64_t* counts,
 ) noexcept nogil
-# Whether `rows` visits are faster counted in blocks.
+# Whether `rows` visits are faster counted in blocks; without a circuit, one must be made first.
 cdef bint is_worth_slicing(
-    const Plan* plan, const Counter* counter, int64_t rows
+    const Plan* plan, const Counter* counter, int64_t rows, bint has_circuit
 ) noexcept nogil
+# How many rows to count in blocks before asking again: few of them on trial, or all.
+cdef int64_t rows_of_trial(const Plan* plan, const Counter* counter, int64_t rows) noexcept nogil
 # The words of a circuit that are within a working memory.
 cdef size_t most_circuit_words(int64_t working_bytes) noexcept nogil
 # Counts rows first : end block by block.

@@ -26,6 +26,9 @@ cdef enum:
     FEW = 256           # rows; fewer are matched one by one until both ways are measured
     FEWEST_ROWS = 64    # of a block
     MANY_CANDIDATES = 1000
+    LARGE = 50000       # entries; the circuit of fewer is made at once
+    MAKING_NS = 3000    # graph and circuit, for each entry
+    TRIED_ROWS = 512
 
 
 cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil:
@@ -40,6 +43,7 @@ cdef void open_counter(const Plan* plan, const CatalogTable* table, Counter* cou
     counter.slices.used = 0
     counter.single_ns = 0
     counter.sliced_ns = 0
+    counter.spent_ns = 0
 
 
 # One by one.
@@ -84,25 +88,41 @@ cdef void count_singly(
         begin += rows
     if end > first:
         counter.single_ns = (nanoseconds() - started) / (end - first) + 1
+        counter.spent_ns += nanoseconds() - started
 
 
 # Block by block.
 
-cdef bint is_worth_slicing(
-    const Plan* plan, const Counter* counter, int64_t rows
-) noexcept nogil:
+cdef double share_of_block(int64_t rows) noexcept nogil:
     """A block's cost grows by less than its rows: part of it is the circuit's length."""
+    return 0.3 + 0.7 * rows / MOST_ROWS
+
+
+cdef bint is_worth_making(const Plan* plan, const Counter* counter) noexcept nogil:
+    """Whether matching has taken as long as the making of the circuit would."""
+    return plan.totals.entries < LARGE or (
+        counter.spent_ns > <double>MAKING_NS * plan.totals.entries
+    )
+
+
+cdef int64_t rows_of_trial(const Plan* plan, const Counter* counter, int64_t rows) noexcept nogil:
+    if plan.totals.entries < LARGE or counter.sliced_ns:
+        return rows
+    return min(rows, <int64_t>TRIED_ROWS)
+
+
+cdef bint is_worth_slicing(
+    const Plan* plan, const Counter* counter, int64_t rows, bint has_circuit
+) noexcept nogil:
     if plan.routes.reach_count:
         return False        # a walk is one visit's
     if section_count(plan, CANDIDATES) > MANY_CANDIDATES:
         return False        # clues find a visit's few; a block would test each leaf on each row
     if counter.sliced_ns == 0 or counter.single_ns == 0:
-        return rows >= FEW
-    cdef double full = <double>rows / MOST_ROWS
-    if full > 1:
+        return rows >= FEW and (has_circuit or is_worth_making(plan, counter))
+    cdef double full = share_of_block(rows)
+    if rows > MOST_ROWS:
         full = <double>((rows + MOST_ROWS - 1) // MOST_ROWS)
-    else:
-        full = 0.3 + 0.7 * full
     return counter.sliced_ns * full < counter.single_ns * rows
 
 
@@ -145,6 +165,6 @@ cdef void count_sliced(
         read_block(plan, table, source, first, first + rows, &counter.block)
         if counter.block.count:
             count_block(&counter.slices, counts)
-        if rows == MOST_ROWS:
-            counter.sliced_ns = nanoseconds() - started + 1
+        if rows == MOST_ROWS or rows == TRIED_ROWS:
+            counter.sliced_ns = (nanoseconds() - started) / share_of_block(rows) + 1
         first += rows

@@ -86,6 +86,25 @@ cdef void mark_elements(const Slices* slices, const uint32_t* code, uint64_t* bi
             )
 
 
+cdef void keep_carriers_but(const Slices* slices, uint32_t attribute, uint64_t* bits) noexcept nogil:
+    """From some rows to those that carry the attribute and are not among them."""
+    cdef const Sorted* sorted_ = &slices.block.attributes[attribute]
+    cdef const uint64_t* carriers = slices.block.carriers.data() + sorted_.carriers
+    cdef uint32_t i
+    for i in range(slices.words):
+        bits[i] = carriers[i] & ~bits[i] if sorted_.count else 0
+
+
+cdef void mark_missing(const Slices* slices, uint32_t attribute, uint64_t* bits) noexcept nogil:
+    cdef const Sorted* sorted_ = &slices.block.attributes[attribute]
+    cdef const uint64_t* carriers = slices.block.carriers.data() + sorted_.carriers
+    cdef uint32_t count = slices.block.count, i
+    for i in range((count + 63) // 64):
+        bits[i] = ~<uint64_t>0 if 64 * (i + 1) <= count else ((<uint64_t>1 << (count & 63)) - 1)
+        if sorted_.count:
+            bits[i] &= ~carriers[i]
+
+
 cdef bint has_element(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:
     cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
     cdef const uint32_t* cuts = slices.block.set_cuts.data() + attribute.cuts
@@ -105,15 +124,18 @@ cdef void find_special(
     """C_ANY_OF to C_LAZY: into a bitmap."""
     cdef uint32_t kind = code[0] & KIND_MASK
     cdef uint64_t* bits = bitmap_at(slices, depth)
-    cdef uint32_t number = code[0] >> KIND_BITS
     cdef uint32_t row
     memset(bits, 0, slices.words * sizeof(uint64_t))
-    if kind == C_ANY_OF:
-        mark_elements(slices, code, bits)
-    else:
+    if kind == C_LAZY:
         for row in range(slices.block.count):
-            if test_special(slices, code, kind, number, row):
+            if test_lazy(slices, code, row):
                 bits[row >> 6] |= <uint64_t>1 << (row & 63)
+    elif kind == C_MISSING:
+        mark_missing(slices, code[0] >> KIND_BITS, bits)
+    else:
+        mark_elements(slices, code, bits)
+        if kind == C_NONE_OF:
+            keep_carriers_but(slices, presence_of(slices.table, code[0] >> KIND_BITS), bits)
     set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
 
 

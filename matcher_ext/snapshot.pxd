@@ -3,8 +3,6 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CompiledCatalog
-from matcher_ext.circuit cimport Circuit
-from matcher_ext.counting cimport Counter
 from matcher_ext.filling cimport Meaning, Scratch
 from matcher_ext.graph cimport GraphScratch
 from matcher_ext.plan cimport Plan
@@ -15,14 +13,6 @@ cdef class ScratchHolder:
     cdef Scratch scratch
     cdef vector[int64_t] ids
     cdef GraphScratch graph
-
-cdef class CounterHolder:
-    """The same for counting, which needs more of it."""
-    cdef Counter counter
-
-cdef class CircuitHolder:
-    """The index as counting reads it; shared by all threads."""
-    cdef Circuit circuit
 
 cdef class Overlay:
     """What a LiveIndex lays over a snapshot: dead entries, and definitions that were replaced.
@@ -49,11 +39,11 @@ cdef class Snapshot:
     cdef list pool                  # of ScratchHolder, idle
     cdef object sorted_ids          # numpy, made when first asked for
     cdef object id_order
-    cdef list counters              # of CounterHolder, idle
+    cdef list counters              # of CounterHolder (batching.pyx), idle
     cdef Graph graph                # what _thaw made
     cdef bint is_thawed
     cdef object lock                # of the making
-    cdef CircuitHolder circuit      # made when first asked for
+    cdef object circuit             # a CircuitHolder, made when first asked for
     cdef readonly tuple answers     # SlotAnswers: definitions that code answers (answers.pxd)
     cdef vector[uint32_t] answered_by   # by slot: 1 + place in `answers`, or 0
     cdef dict definition_numbers    # by name, where there are answers

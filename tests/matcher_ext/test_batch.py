@@ -159,6 +159,24 @@ def test_little_working_memory_gives_the_same_counts() -> None:
         assert snapshot.count_batch(batch, working_bytes=working_bytes).tolist() == expected
 
 
+def test_a_large_index_counts_the_same_before_and_after_its_circuit_is_made() -> None:
+    # So many entries that visits are matched one by one until that has taken as long as the making.
+    index = ATree(Catalog.of(number="integer", tags="string set"))
+    size = 60_000
+    index.insert_many(
+        range(size), [f"number = {i} and tags none of ('a', 'b')" for i in range(size)]
+    )
+    index.insert_many([size, size + 1], ["tags is missing", "number >= 100 or tags one of ('c')"])
+    snapshot = index.freeze()
+    rows = [{"number": i % 200, "tags": [["a"], ["c"], [], None][i % 4]} for i in range(4096)]
+    batch = pa.RecordBatch.from_pylist(
+        rows, schema=pa.schema({"number": pa.int64(), "tags": pa.list_(pa.string())})
+    )
+    _, ids = snapshot.match_batch(batch)
+    expected = np.bincount(ids, minlength=size + 2).tolist()
+    assert all(snapshot.count_batch(batch).tolist() == expected for _ in range(40))
+
+
 MEASURE = """
 import random, sys
 from pathlib import Path
