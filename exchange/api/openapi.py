@@ -5,6 +5,7 @@ The shapes of requests are taken from what decodes them, so they cannot differ.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -16,13 +17,15 @@ from django.views.decorators.http import require_safe
 
 from exchange.api.explaining import EXPLAIN_PATH, ExplainRequest
 from exchange.serving.callers import ELIGIBILITY_READ, EXPLAIN_READ, SNAPSHOT_READ
-from exchange.serving.downloads import PREFIX
+from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID
+from exchange.serving.downloads import BOOKINGS_LINES, DELTA_LINES, PREFIX
 from exchange.serving.endpoint import BATCH_PATH, PATH
 from exchange.serving.problems import CONTENT_TYPE
 from exchange.serving.requests import EligibilityRequest
 
 OPENAPI_PATH = "/api/v1/openapi.json"
 REFUSALS = (400, 401, 403, 405, 413, 429, 503)
+FILE_REFUSALS = (400, 401, 403, 404, 405, 503)
 Document = dict[str, Any]
 
 WARNING: Document = {
@@ -117,6 +120,43 @@ BATCH_REQUEST: Document = {
         }
     },
 }
+# Exactly one of them, which the decoder checks after the shapes.
+EITHER: Document = {
+    "oneOf": [
+        {
+            "required": [one],
+            "properties": {one: {"type": "object"}, other: {"type": "null"}},
+        }
+        for one, other in (("visit", "bid_request"), ("bid_request", "visit"))
+    ]
+}
+LIVE_SNAPSHOT: Document = {
+    "type": "object",
+    "required": ["snapshot_id", "delta", "built_delta", "read_at", "bookings", "files"],
+    "properties": {
+        "snapshot_id": {"type": "string"},
+        "delta": {"type": "integer", "description": "Number of the last change that is served."},
+        "built_delta": {"type": "integer", "description": "Of the last one in the files."},
+        "read_at": {"type": "string", "format": "date-time"},
+        "activated_at": {"type": "string", "format": "date-time"},
+        "bookings": {"type": "integer"},
+        "files": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+CHANGE: Document = {
+    "type": "object",
+    "description": "What `LiveIndex.apply_record` takes, and the changed bookings.",
+    "required": ["number", "definitions", "dead", "entries", "routes", "lent", "bookings"],
+    "properties": {
+        "number": {"type": "integer"},
+        "definitions": {"type": "object", "additionalProperties": {"type": "string"}},
+        "dead": {"type": "array", "items": {"type": "integer"}},
+        "entries": {"type": "object", "additionalProperties": {"type": "string"}},
+        "routes": {"type": ["object", "null"]},
+        "lent": {"type": "object"},
+        "bookings": {"type": "array", "items": {"$ref": "#/components/schemas/Eligible"}},
+    },
+}
 PROBLEM: Document = {
     "type": "object",
     "required": ["type", "title", "status", "code", "detail"],
@@ -147,11 +187,43 @@ def describe_api() -> Document:
             ),
             BATCH_PATH: post("Many at once", "BatchRequest", "BatchAnswer", ELIGIBILITY_READ),
             EXPLAIN_PATH: post("Why, or why not", "ExplainRequest", "Explanations", EXPLAIN_READ),
-            f"{PREFIX}live": get("The live snapshot and its files", SNAPSHOT_READ),
+            f"{PREFIX}live": get("The live snapshot and its files", JSON_LINE, "LiveSnapshot"),
+            **describe_files(),
         },
         "components": {"schemas": describe_shapes(), "securitySchemes": {"key": KEY}},
         "security": [{"key": []}],
     }
+
+
+JSON_LINE = "application/json"
+LINES = "application/x-ndjson"
+FILES = {
+    INDEX_FILE: ("What `matcher_ext.Snapshot` opens", "application/octet-stream", "File"),
+    BOOKINGS_LINES: ("A line per booking, as answers name it", LINES, "Eligible"),
+    CATALOG_FILE: ("The attributes", "application/octet-stream", "File"),
+    DELTA_LINES: ("A line per change since it was built, oldest first", LINES, "Change"),
+}
+SNAPSHOT_PARAMETER: Document = {
+    "name": "snapshot_id",
+    "in": "path",
+    "required": True,
+    "description": "Of the live snapshot; any other is a 404: ask for `live` again.",
+    "schema": {"type": "string", "pattern": f"^{SNAPSHOT_ID.pattern}$"},
+}
+AFTER_PARAMETER: Document = {
+    "name": "after",
+    "in": "query",
+    "description": "The number of the last change that you have; only later ones are sent.",
+    "schema": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1, "default": 0},
+}
+
+
+def describe_files() -> Document:
+    paths: Document = {}
+    for name, (summary, kind, shape) in FILES.items():
+        parameters = [SNAPSHOT_PARAMETER, *([AFTER_PARAMETER] if name == DELTA_LINES else [])]
+        paths[f"{PREFIX}{{snapshot_id}}/{name}"] = get(summary, kind, shape, parameters)
+    return paths
 
 
 KEY: Document = {
@@ -168,12 +240,17 @@ def describe_shapes() -> Document:
         ref_template="#/components/schemas/{name}",
         schema_hook=lambda _: {"description": "Any JSON value."},
     )
+    for name in ("EligibilityRequest", "ExplainRequest"):
+        shapes[name] |= EITHER
     return {
         **shapes,
         "BatchRequest": BATCH_REQUEST,
         "Answer": ANSWER,
         "BatchAnswer": BATCH_ANSWER,
         "Explanations": EXPLANATIONS,
+        "LiveSnapshot": LIVE_SNAPSHOT,
+        "Change": CHANGE,
+        "File": {"type": "string", "format": "binary"},
         "Eligible": ELIGIBLE,
         "Warning": WARNING,
         "Problem": PROBLEM,
@@ -191,14 +268,16 @@ def post(summary: str, request: str, answer: str, scope: str) -> Document:
     }
 
 
-def get(summary: str, scope: str) -> Document:
+def get(summary: str, kind: str, answer: str, parameters: list[Document] | None = None) -> Document:
+    content = {kind: {"schema": {"$ref": f"#/components/schemas/{answer}"}}}
     return {
         "get": {
             "summary": summary,
-            "description": f"Needs a key with the scope `{scope}`.",
+            "description": f"Needs a key with the scope `{SNAPSHOT_READ}`.",
+            "parameters": parameters or [],
             "responses": {
-                "200": {"description": "OK", "content": {"application/json": {"schema": {}}}},
-                **refusals(),
+                "200": {"description": "OK", "content": content},
+                **refusals(FILE_REFUSALS),
             },
         }
     }
@@ -208,12 +287,12 @@ def json_of(name: str) -> Document:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
 
-def refusals() -> Document:
+def refusals(statuses: Iterable[int] = REFUSALS) -> Document:
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,
             "content": {CONTENT_TYPE: schema},
         }
-        for status in REFUSALS
+        for status in statuses
     }

@@ -20,6 +20,7 @@ def call(
     *,
     method: str = "POST",
     path: str = PATH,
+    query: str = "",
     key: str | None = HERALD_KEY,
 ) -> Reply:
     statuses: list[str] = []
@@ -32,6 +33,7 @@ def call(
     environ = {
         "REQUEST_METHOD": method,
         "PATH_INFO": path,
+        "QUERY_STRING": query,
         "CONTENT_LENGTH": str(len(body)),
         "wsgi.input": io.BytesIO(body),
     }
