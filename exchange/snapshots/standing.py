@@ -16,13 +16,14 @@ Status = SnapshotBuild.Status
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`waits_for` says why a build is due; `held_count` is of changes since a rollback;
-    `estimate` is what the last build took."""
+    """`waits_for` says why a build is due; `held_count` is of changes since a rollback,
+    `waiting_count` of those that the next record takes; `estimate` is what the last build took."""
 
     live: SnapshotBuild | None
     log: DeltaLog | None
     waits_for: str
     held_count: int
+    waiting_count: int
     estimate: timedelta | None
 
 
@@ -30,11 +31,13 @@ def read_standing() -> Standing:
     log = DeltaLog.objects.first()
     live = SnapshotBuild.objects.filter(status=Status.LIVE).defer("skipped").first()
     is_held = log is not None and log.is_held
+    count = count_changes(log.position) if log is not None else 0
     return Standing(
         live=live,
         log=log,
         waits_for=needs_build(log) if log is not None and not is_held else "",
-        held_count=count_changes(log.position) if log is not None and is_held else 0,
+        held_count=count if is_held else 0,
+        waiting_count=0 if is_held else count,
         estimate=estimate_build(),
     )
 

@@ -13,6 +13,8 @@ from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.seed import read_attributes
 from exchange.serving.visits import flatten
+from exchange.snapshots.deltas import write_changes
+from exchange.snapshots.models import DeltaLog
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from exchange.web.visit_texts import EXAMPLE_VISIT, VisitProblemError, read_visit
@@ -117,6 +119,51 @@ def test_answers_from_the_live_snapshot(
     assert "Summer is not eligible" in part
     assert f"The rule of {edges[0].seller.name} → {edges[0].buyer.name} is not true." in part
     assert "the visit has finance" in part
+
+
+@pytest.mark.django_db(transaction=True)
+def test_says_what_is_saved_and_not_served_yet(
+    dave: User,
+    booking: Booking,
+    campaign: Campaign,
+    edges: tuple[Edge, Edge],
+    log_in: LogIn,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    settings.SNAPSHOT_DIR = tmp_path
+    assert run_build(build_id=request_build().pk)
+    visit = json.dumps({"geo": {"country": "USA"}, "site": {"cat": ["sports"]}})
+    asked = {"publisher": booking.publisher_id, "visit": visit}
+    client = log_in(dave)
+
+    def ask(**more: str) -> str:
+        return unescape(client.post("/visits/", asked | more).content.decode())
+
+    of_campaign = {"campaign": f"#{campaign.pk}"}
+    page = ask(**of_campaign)
+    assert 'id="waiting"' not in page
+    assert "ad servers are answered the same" in page
+
+    campaign.expression = "geo.country = 'FRA'"
+    campaign.save()
+    page = ask(**of_campaign)
+    number = DeltaLog.objects.get().number + 1
+    told = page.partition('id="waiting"')[2].partition("</p>")[0]
+    assert "Summer was saved" in told
+    assert f"it goes live with delta {number}" in told
+    assert 'href="/snapshots/#delta"' in told
+    assert "Summer is not eligible" in page
+    assert "Ad servers are still answered that it is eligible" in page
+    assert "What was saved last is not live yet" in ask()
+    assert f"live with delta {number}" in client.get("/snapshots/").content.decode()
+
+    assert write_changes()
+    page = ask(**of_campaign)
+    assert 'id="waiting"' not in page
+    assert f"delta {number}</span>" in page
+    assert "ad servers are answered the same" in page
+    assert 'id="waiting"' not in client.get("/snapshots/").content.decode()
 
 
 USA = '{"geo": {"country": "USA"}, "device": {"type": "ctv"}, "site": {"page": "/"}}'

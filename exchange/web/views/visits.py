@@ -16,9 +16,10 @@ from django.views.decorators.http import require_http_methods
 from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import owns, visible
-from exchange.serving.answers import Options
+from exchange.serving.answers import Options, Paths
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
+from exchange.snapshots.waiting import find_waiting
 from exchange.web.explaining import Explanation, explain_campaign
 from exchange.web.forms import VisitForm
 from exchange.web.templatetags.treeline import describe_seconds
@@ -45,7 +46,8 @@ def try_visit(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "example": write_example()}
     if is_asked and form.is_valid():
         context |= ask(form.cleaned_data, person)
-        context["explanation"] = explain(form.cleaned_data, person)
+        context["waiting"] = find_waiting(form.cleaned_data["campaign"])
+        context |= explain(form.cleaned_data, person)
     template = "visits/_answer.html" if request.headers.get("HX-Request") else "visits/try.html"
     return render(request, template, context, status=422 if is_asked and form.errors else 200)
 
@@ -106,18 +108,28 @@ def find_own(campaign_ids: set[int], person: User) -> set[int]:
     return set(campaigns.values_list("pk", flat=True))
 
 
-def explain(asked: dict[str, Any], person: User) -> Explanation | None:
+def explain(asked: dict[str, Any], person: User) -> dict[str, Any]:
+    """`is_served` is what ad servers are answered about the campaign; None: nothing yet."""
     if asked["campaign"] is None:
-        return None
+        return {}
     try:
-        return explain_campaign(
+        explanation = explain_campaign(
             campaign=asked["campaign"],
             publisher=asked["publisher"],
             visit=asked["visit"],
             viewer=person,
         )
+        return {"explanation": explanation, "is_served": find_served(explanation, asked["visit"])}
     except ProblemError:
-        return None  # the answer says already what is wrong with the visit
+        return {}  # the answer says already what is wrong with the visit
+
+
+def find_served(explanation: Explanation, visit: dict[str, Any]) -> bool | None:
+    service = service_for(settings.SNAPSHOT_DIR)
+    if service.live is None:
+        return None
+    only_this = Options(campaigns=[explanation.campaign.pk], paths=Paths.NONE)
+    return service.answer(explanation.publisher.seller_id, visit, only_this).count > 0
 
 
 def describe_warning(warning: dict[str, str]) -> str:
