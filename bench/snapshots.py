@@ -84,18 +84,18 @@ def changes() -> dict[str, Callable[[int], object]]:
     edge_id, behind = find_edge()
     fee = Edge.objects.get(pk=edge_id).fee_percent
 
-    def rename(count: int, turn: int) -> object:
-        return Campaign.objects.filter(pk__in=ids[:count]).update(name=f"Renamed {turn}")
+    def bid(count: int, turn: int) -> object:
+        return Campaign.objects.filter(pk__in=ids[:count]).update(bid_cpm=Decimal(100 + turn) / 100)
 
     def charge(turn: int) -> object:
         new = fee + Decimal("0.01") * (1 + turn)
         return Edge.objects.filter(pk=edge_id).update(fee_percent=new)
 
     return {
-        "1 campaign, the first change after the build": lambda turn: rename(1, turn),
-        "1 campaign": lambda turn: rename(1, turn + 10),
-        "100 campaigns": lambda turn: rename(100, turn + 20),
-        "1,000 campaigns": lambda turn: rename(1_000, turn + 30),
+        "1 campaign, the first change after the build": lambda turn: bid(1, turn),
+        "1 campaign": lambda turn: bid(1, turn + 10),
+        "100 campaigns": lambda turn: bid(100, turn + 20),
+        "1,000 campaigns": lambda turn: bid(1_000, turn + 30),
         f"a fee on the cheapest path of {behind:,}": charge,
     }
 

@@ -6,7 +6,7 @@ ends because a path moved: there, those that are active will do, whatever their 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,10 +66,8 @@ def look(why: str, bookings: QuerySet[Booking]) -> Touched:
 def look_at_active(why: str, bookings: QuerySet[Booking], limit: int) -> Touched:
     """Some of them may have campaigns that are not served."""
     active = bookings.filter(is_active=True, retired_at=None).order_by()
-    rows = list(active.values_list(*BOOKING_COLUMNS)[: limit + 1])
-    if len(rows) > limit:
-        return Touched(why, {}, set(), active.count())
-    return Touched(why, {row[0]: BookedPair._make(row) for row in rows}, set(), len(rows))
+    rows = [BookedPair._make(row) for row in active.values_list(*BOOKING_COLUMNS)[:MANY]]
+    return touch_active(why, rows, limit, active.count)
 
 
 def look_between(
@@ -83,13 +81,30 @@ def look_between(
         "policy": str(policy),
     }
     with connection.cursor() as cursor:
-        cursor.execute(f"{SELECT_BETWEEN} LIMIT %(most)s", {**given, "most": limit + 1})
-        rows = cursor.fetchall()
-        if len(rows) <= limit:
-            return Touched(why, {row[0]: BookedPair._make(row) for row in rows}, set(), len(rows))
-        cursor.execute(COUNT_BETWEEN, given)
-        (count,) = cursor.fetchone()
-    return Touched(why, {}, set(), count)
+
+        def count() -> int:
+            cursor.execute(COUNT_BETWEEN, given)
+            (counted,) = cursor.fetchone()
+            return int(counted)
+
+        cursor.execute(f"{SELECT_BETWEEN} LIMIT %(most)s", {**given, "most": MANY})
+        return touch_active(why, [BookedPair._make(row) for row in cursor.fetchall()], limit, count)
+
+
+def touch_active(
+    why: str, pairs: list[BookedPair], limit: int, count: Callable[[], int]
+) -> Touched:
+    """Campaigns are looked at only where it decides whether the bookings are too many."""
+    if len(pairs) == MANY:
+        return Touched(why, {}, set(), count())
+    if len(pairs) > limit:
+        campaign_ids = sorted({pair.campaign_id for pair in pairs})
+        live = Campaign.objects.live().extra(where=["id = ANY(%s)"], params=[campaign_ids])
+        live_ids = set(live.values_list("pk", flat=True))
+        pairs = [pair for pair in pairs if pair.campaign_id in live_ids]
+    if len(pairs) > limit:
+        return Touched(why, {}, set(), len(pairs))
+    return Touched(why, {pair.booking_id: pair for pair in pairs}, set(), len(pairs))
 
 
 def is_served() -> Q:

@@ -8,7 +8,7 @@ import pytest
 
 from exchange.market.models import Attribute, Audience, Booking, Campaign, Edge, Party
 from exchange.serving.directory import SnapshotDirectory
-from exchange.snapshots import market
+from exchange.snapshots import deltas, market
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import DeltaLog, Quarantined, SnapshotBuild
 from tests.snapshots.steps import AMERICAN, GERMAN, Server, build
@@ -129,6 +129,33 @@ def test_broken_expression_keeps_its_last_good_form_in_deltas_and_builds(
     write_changes()
     assert server.ask(AMERICAN) == [story.at_herald.pk]
     assert {row.kind for row in Quarantined.objects.all()} == {"edge"}
+
+
+@pytest.mark.parametrize("policy", ["cheapest", "pinned"])
+def test_bookings_of_paused_campaigns_do_not_make_a_change_too_large(
+    policy: str, story: Story, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pins = [story.herald_to_northgate.pk, story.northgate_to_soda.pk]
+    for name, status in (("Winter", "paused"), ("Spring", "live")):
+        campaign = run_campaign(story.soda, name, "true")
+        Campaign.objects.filter(pk=campaign.pk).update(status=status)
+        Booking.objects.create(
+            campaign=campaign,
+            publisher=story.herald,
+            policy=policy,
+            pinned_edges=pins if policy == "pinned" else [],
+        )
+    Booking.objects.filter(pk__in=[story.at_herald.pk, story.at_tribune.pk]).update(is_active=False)
+    build()
+    for limit, expected in ((1, ["Spring"]), (0, [])):
+        monkeypatch.setattr(deltas, "MAX_REINSERTED", limit)
+        before = DeltaLog.objects.get().reinserted_count
+        Edge.objects.filter(pk=story.herald_to_northgate.pk).update(fee_percent=5 + limit)
+        write_changes()
+        log = DeltaLog.objects.get()
+        assert log.reinserted_count - before == len(expected)
+        assert log.deferred_count == 1 - len(expected)
+        assert server.names() == ["Spring"]
 
 
 BROKEN = "shoe_size = 43"
