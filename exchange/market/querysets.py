@@ -147,14 +147,6 @@ class PartyQuerySet(LockingQuerySet["Party"]):
             Q(name__icontains=text) | Q(seller_id__iexact=text) | Q(domain__icontains=text)
         )
 
-    def with_counts(self) -> Self:
-        """`edge_count` of both directions, `campaign_count`, `booking_count` as a publisher."""
-        return self.annotate(
-            edge_count=count_of("Edge", "seller") + count_of("Edge", "buyer"),
-            campaign_count=count_of("Campaign", "advertiser"),
-            booking_count=count_of("Booking", "publisher"),
-        )
-
 
 class EdgeQuerySet(LockingQuerySet["Edge"]):
     def active(self) -> Self:

@@ -65,7 +65,16 @@ class Page(Generic[Row]):
 
     @property
     def shown_total(self) -> str:
-        return f"{self.total:,}" if self.is_total_exact else f"more than {self.count_limit:,}"
+        return tell_total(self.total, self.count_limit)
+
+
+def tell_total(total: int, limit: int) -> str:
+    return f"{total:,}" if total <= limit else f"more than {limit:,}"
+
+
+def count_listed(queryset: QuerySet[Row]) -> str:
+    """What the list of these rows says about their number, for links that lead there."""
+    return tell_total(queryset.order_by().values("pk")[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
 
 
 def read_page(

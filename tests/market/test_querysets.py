@@ -77,23 +77,6 @@ def test_parties_are_found_by_name_seller_id_and_domain(
     assert [party.name for party in Party.objects.search(text)] == names
 
 
-@pytest.mark.usefixtures("edges", "bookings")
-def test_counts_do_not_multiply_each_other(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
-    with django_assert_num_queries(1):
-        counts = {
-            party.name: (party.edge_count, party.campaign_count, party.booking_count)
-            for party in Party.objects.with_counts()
-        }
-    assert counts == {
-        "Daily Herald": (2, 0, 2),
-        "Gazette": (0, 0, 1),
-        "Northgate": (2, 0, 0),
-        "Solberg Soda": (2, 3, 0),
-    }
-
-
 @pytest.mark.usefixtures("edges")
 def test_edges_are_listed_with_their_parties_in_one_query(
     django_assert_num_queries: DjangoAssertNumQueries,

@@ -6,10 +6,13 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.snapshots.models import SnapshotBuild
+from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
+
+__all__ = ["exchange"]
 
 pytestmark = pytest.mark.django_db
 
@@ -107,3 +110,22 @@ def test_a_booking_without_a_path_is_seen_in_the_list(
     assert "No path" in reader.get("/bookings/").content.decode()
     html = reader.get(f"/campaigns/{booking.campaign_id}/").content.decode()
     assert "No chain of active edges leads from Daily Herald" in html
+
+
+def test_a_partys_counts_are_those_of_the_lists_they_lead_to(
+    exchange: Exchange, log_in: LogIn
+) -> None:
+    """A publisher does not learn of drafts: neither by the list nor by a number."""
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
+    herald, soda = exchange.herald.party.pk, exchange.soda.party.pk
+    told = {
+        (exchange.herald.admin, "bookings", f"publisher={herald}", herald): 0,
+        (exchange.operators[Role.VIEWER], "bookings", f"publisher={herald}", herald): 1,
+        (exchange.soda.admin, "campaigns", f"advertiser={soda}", soda): 1,
+    }
+    for (person, kind, query, party), count in told.items():
+        client = log_in(person)
+        page = client.get(f"/parties/{party}/").content.decode()
+        assert f'<a href="/{kind}/?{query}">{count}</a>' in page
+        listed = client.get(f"/{kind}/?{query}").context["listing"].page.total
+        assert listed == count

@@ -47,11 +47,6 @@ class Party(Revised):
 
     objects = PartyQuerySet.as_manager()
 
-    # Filled by `with_counts` only.
-    edge_count: int
-    campaign_count: int
-    booking_count: int
-
     class Meta:
         verbose_name_plural = "parties"
         ordering = ["name"]

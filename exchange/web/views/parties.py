@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from exchange.market.models import Party
+from exchange.market.models import Booking, Campaign, Party
 from exchange.market.querysets import count_of
 from exchange.market.services import save_party
 from exchange.market.visibility import visible
 from exchange.web.filters import PartyFilter
 from exchange.web.forms import PartyForm, save_form
-from exchange.web.paging import Order
+from exchange.web.paging import Order, count_listed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -40,14 +40,22 @@ def list_parties(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_party(request: HttpRequest, pk: int) -> HttpResponse:
-    parties = Party.objects.select_related("organisation").with_counts()
-    parties = parties.annotate(
+    person = person_of(request)
+    parties = Party.objects.select_related("organisation").annotate(
         sale_count=count_of("Edge", "seller"), purchase_count=count_of("Edge", "buyer")
     )
-    party = find_visible(parties, person_of(request), pk)
+    party = find_visible(parties, person, pk)
     sales = party.sales.kept().select_related("buyer").order_by("buyer__name")[:EDGES_SHOWN]
     purchases = party.purchases.kept().select_related("seller").order_by("seller__name")
-    context = {"party": party, "sales": sales, "purchases": purchases[:EDGES_SHOWN]}
+    context = {
+        "party": party,
+        "sales": sales,
+        "purchases": purchases[:EDGES_SHOWN],
+        "campaign_count": count_listed(
+            visible(Campaign.objects.kept(), person).filter(advertiser=pk)
+        ),
+        "booking_count": count_listed(visible(Booking.objects.kept(), person).filter(publisher=pk)),
+    }
     return render(request, "market/party_detail.html", context)
 
 
