@@ -32,10 +32,6 @@ cdef class ATree:
     cdef dict reaches                               # name -> (party, hops)
     cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
 
-    cdef int _normalise(self, list texts) except -1
-    cdef int _check_names(self) except -1
-    cdef int _check_reaches(self, bint within_definition) except -1
-    cdef uint32_t _add_false(self, str name)
     cdef int _change(self) except -1
     cdef Snapshot _freeze(self)
     cdef Snapshot _build(self, vector[Entry]* entries, names=*)

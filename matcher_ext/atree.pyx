@@ -4,28 +4,20 @@ import threading
 
 import numpy
 
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport (
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NOTHING,
-    NormalNode,
-    Span,
-    clear_form,
-)
+from matcher_ext.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.interning cimport intern_roots
-from matcher_ext.normal cimport normalise_texts
 from matcher_ext.rates cimport check_rate, learn_rates
 from matcher_ext.draft cimport Entry
 from matcher_ext.graph cimport copy_node, find_plan_definition, is_reach, names_below
 from matcher_ext.layout cimport build_plan
-from matcher_ext.route_section cimport RouteSpec, add_reach, set_labels
-from matcher_ext.routes cimport MOST_HOPS, make_tables
+from matcher_ext.given_texts cimport check_names, describe_refused, has_refused, read_texts
+from matcher_ext.reaches cimport add_false, add_reach_of, check_reaches, find_reach, give_routes
+from matcher_ext.route_section cimport RouteSpec
 from matcher_ext.snapshot cimport Overlay, Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
@@ -33,7 +25,6 @@ from matcher_ext.store cimport (
     collect_references,
     find,
     find_definition,
-    find_unknown_name,
     intern,
     open_store,
     release,
@@ -41,7 +32,6 @@ from matcher_ext.store cimport (
 )
 
 from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
-from matcher_ext.errors import ExpressionError
 from matcher_ext.language import check_text
 from matcher_ext.refusals import (
     DefinitionCycleError,
@@ -113,11 +103,11 @@ cdef class ATree:
             self._check_new(numbers)
             try:
                 for start in range(0, numbers.size(), CHUNK):
-                    self._normalise(texts[start:start + CHUNK])
-                    if self._has_refused():
-                        raise RefusedExpressionsError(self._describe(ids, texts))
-                    self._check_names()
-                    self._check_reaches(False)
+                    read_texts(self, texts[start:start + CHUNK])
+                    if has_refused(self):
+                        raise RefusedExpressionsError(describe_refused(self, ids, texts))
+                    check_names(self)
+                    check_reaches(self, False)
                     self._add_chunk(ids[start:start + CHUNK])
                     done = min(start + CHUNK, numbers.size())
             except BaseException:
@@ -150,11 +140,11 @@ cdef class ATree:
             if any(name in answers.names for answers in self.answers):
                 raise ValueError(f"@{name} is answered by code and has no other meaning")
             text = text_of(expression)
-            self._normalise([text])
-            if self._has_refused():
+            read_texts(self, [text])
+            if has_refused(self):
                 check_text(self.catalog, text, composed=True)
-            self._check_names()
-            self._check_reaches(True)
+            check_names(self)
+            check_reaches(self, True)
             begin_form(&self.store, &self.form)
             root = intern(&self.store, &self.form, self.form.roots[0])
             definition = find_definition(&self.store, encoded, len(encoded))
@@ -192,95 +182,21 @@ cdef class ATree:
         call it, and for `sources`, the publishers, what a visit carries as `attribute`. `spare` are
         ids of edges that have a definition and may come into the graph later (rerouting.pyx).
         """
-        cdef RouteSpec spec
-        cdef uint32_t definition
-        cdef bytes encoded
-        parties = sorted(names, key=lambda party: (names[party], party))
-        nodes = {party: node for node, party in enumerate(parties)}
-        links = sorted(links)
         with self.lock:
-            make_tables(&spec.tables, parties, links)
-            for edge_id in [*(link[0] for link in links), *spare]:
-                encoded = f"edge.{edge_id}".encode()
-                definition = find_definition(&self.store, encoded, len(encoded))
-                if definition == NOTHING:
-                    raise UnknownDefinitionError(f"@edge.{edge_id} has no definition")
-                spec.edge_definitions.push_back(definition)
-            set_labels(
-                &spec,
-                self._text_attribute(attribute),
-                [labels[party].encode() for party in parties],
-                [nodes[party] for party in sources],
-            )
-            for name, (party, hops) in self.reaches.items():
-                encoded = name.encode()
-                definition = find_definition(&self.store, encoded, len(encoded))
-                add_reach(&spec, definition, party, nodes[party], hops)
-            self.spec = spec
-            self.nodes = nodes
+            give_routes(self, names, links, labels, sources, spare, attribute)
             self.base = None        # what is frozen knows another graph
             self._change()
 
     def define_reach(self, party, hops):
         """The name of a definition that is true if the visit's publisher reaches the party within
         some hops over edges that the visit satisfies. It cannot be negated, nor used in another."""
-        name = f"reach.{party}.{hops}"
         with self.lock:
-            if self.nodes is None:
-                raise ValueError("there is no graph to reach anybody in: set_routes comes first")
-            if not 1 <= hops <= MOST_HOPS:
-                raise ValueError(f"hops must be from 1 to {MOST_HOPS}, not {hops}")
-            if party not in self.nodes:
-                raise ValueError(f"party {party} is not in the graph")
+            name = find_reach(self, party, hops)
             if name not in self.reaches:
-                add_reach(&self.spec, self._add_false(name), party, self.nodes[party], hops)
-                self.reaches[name] = party, hops
+                add_reach_of(self, name, party, hops)
                 self.base = None
                 self._change()
         return name
-
-    cdef uint32_t _add_false(self, str name):
-        """Whoever does not know of reaches takes it for a definition that is never true."""
-        cdef bytes encoded = name.encode()
-        cdef uint32_t definition
-        if find_definition(&self.store, encoded, len(encoded)) != NOTHING:
-            raise ValueError(f"@{name} has a definition already")
-        self._normalise(["false"])
-        begin_form(&self.store, &self.form)
-        definition = add_definition(
-            &self.store, encoded, len(encoded),
-            intern(&self.store, &self.form, self.form.roots[0]),
-        )
-        if self.is_reach.size() <= definition:
-            self.is_reach.resize(definition + 1, 0)
-        self.is_reach[definition] = 1
-        return definition
-
-    cdef int _check_reaches(self, bint within_definition) except -1:
-        cdef const NormalNode* node
-        cdef uint32_t definition
-        cdef size_t i
-        cdef Span name
-        if self.is_reach.empty() or self.form.names.empty():
-            return 0
-        for i in range(self.form.nodes.size()):
-            node = &self.form.nodes[i]
-            if node.kind != NORMAL_REFERENCE or not (node.negated or within_definition):
-                continue
-            name = self.form.names[node.first]
-            definition = find_definition(
-                &self.store, self.form.bytes.data() + name.offset, name.length
-            )
-            if definition < self.is_reach.size() and self.is_reach[definition]:
-                said = "be used in a definition" if within_definition else "be negated"
-                raise ValueError(f"what the graph answers cannot {said}")
-        return 0
-
-    def _text_attribute(self, name):
-        number = self.catalog.numbers.get(name)
-        if number is None or self.catalog.types[number] != "string":
-            raise ValueError(f"{name} is no attribute that holds a text")
-        return number
 
     def match(self, visit):
         """The ids whose expressions are true of the visit, ascending."""
@@ -356,9 +272,9 @@ cdef class ATree:
         rates = {text: check_rate(text, rate) for text, rate in rates.items()}
         with self.lock:
             for text, rate in rates.items():
-                self._normalise([text])
+                read_texts(self, [text])
                 node = NOTHING
-                if not self._has_refused():
+                if not has_refused(self):
                     begin_form(&self.store, &self.form)
                     node = find(&self.store, &self.form, self.form.roots[0])
                 if node != NOTHING and self.store.nodes[node].kind == NORMAL_PREDICATE:
@@ -383,7 +299,7 @@ cdef class ATree:
             raise UnknownDefinitionError(f"@{name} has no definition")
         if is_reach(&snapshot.plan, definition):
             with self.lock:
-                self._add_false(name)
+                add_false(self, name)
                 self.borrowed.add(name)
                 self._change()
             return
@@ -424,56 +340,6 @@ cdef class ATree:
                 "predicates": self.store.predicates.size() - self.store.free_predicates.size(),
                 "definitions": self.store.definitions.size(),
             }
-
-    cdef int _normalise(self, list texts) except -1:
-        """Fills the form, one root per text; NOTHING where a text is refused."""
-        cdef vector[const char*] starts
-        cdef vector[size_t] lengths
-        cdef Py_ssize_t length
-        cdef str text
-        for text in texts:
-            try:
-                starts.push_back(PyUnicode_AsUTF8AndSize(text, &length))
-            except UnicodeEncodeError:
-                length = 0          # an empty text is refused; check_text says why it really is
-                starts.push_back(b"")
-            lengths.push_back(<size_t>length)
-        with nogil:
-            clear_form(&self.form)
-            normalise_texts(
-                &self.catalog.table, starts.data(), lengths.data(), <uint32_t>starts.size(),
-                True, &self.tree, &self.form,
-            )
-        return 0
-
-    def _has_refused(self):
-        cdef uint32_t root
-        for root in self.form.roots:
-            if root == NOTHING:
-                return True
-        return False
-
-    def _describe(self, ids, texts):
-        """The language's errors of all texts, also of those after the first bad chunk."""
-        errors = {}
-        for entry_id, text in zip(ids, texts, strict=True):
-            try:
-                check_text(self.catalog, text, composed=True)
-            except ExpressionError as error:
-                errors[entry_id] = error
-        return errors
-
-    cdef int _check_names(self) except -1:
-        cdef uint32_t root, name
-        if self.form.names.empty():
-            return 0
-        for root in self.form.roots:
-            name = find_unknown_name(&self.store, &self.form, root)
-            if name != NOTHING:
-                span = self.form.names[name]
-                text = self.form.bytes.data()[span.offset:span.offset + span.length].decode()
-                raise UnknownDefinitionError(f"@{text} has no definition")
-        return 0
 
     def _check_new(self, vector[int64_t] ids):
         cdef int64_t entry_id
