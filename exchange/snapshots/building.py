@@ -21,6 +21,7 @@ from exchange.snapshots.contents import write_campaigns
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
 from exchange.snapshots.rates import learn_rates
+from exchange.snapshots.texts import open_catalog
 from matcher_ext import ATree
 
 CHUNK_ENTRIES = 2_000
@@ -38,7 +39,7 @@ class Built:
 
 def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> Built:
     progress.begin(Phase.INDEXING, len(composer.market.bookings))
-    index = ATree(composer.market.catalog)
+    index = ATree(open_catalog(composer.market.catalog))
     for name, text in composer.definitions():
         index.define(name, text)
     set_routes(index, composer)

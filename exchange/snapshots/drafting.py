@@ -43,7 +43,7 @@ from exchange.snapshots.market import (
 )
 from exchange.snapshots.models import ChangeKind, Quarantined
 from exchange.snapshots.quarantine import Quarantine, read_former_texts
-from exchange.snapshots.texts import Compiled
+from exchange.snapshots.texts import Compiled, open_catalog
 from exchange.snapshots.touched import (
     Touched,
     is_served,
@@ -126,7 +126,7 @@ class Drafter:
         self._changes = changes
         self._served = served
         self._limit = limit
-        self._has_same_catalog = is_same(served.catalog, market.catalog.compiled)
+        self._has_same_catalog = is_same(served.catalog, open_catalog(market.catalog))
         self._draft = Draft(quarantine=Quarantine(read_former_texts))
         self._composer = Composer(market, self._draft.quarantine)
         self._prepared_campaigns: set[int] = set()
@@ -143,8 +143,12 @@ class Drafter:
         return self._draft
 
     def _retry_quarantined(self) -> None:
-        """A new audience or list may be what somebody's expression was waiting for."""
-        if self._changes.ids.keys() & {ChangeKind.AUDIENCE, ChangeKind.VALUE_LIST}:
+        """A new audience, list or value may be what somebody's expression was waiting for."""
+        if self._changes.ids.keys() & {
+            ChangeKind.ATTRIBUTE,
+            ChangeKind.AUDIENCE,
+            ChangeKind.VALUE_LIST,
+        }:
             for row in Quarantined.objects.all():
                 self._changes.ids[ChangeKind(row.kind)].add(row.object_id)
 

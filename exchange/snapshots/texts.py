@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import check_text, find_references
 from targeting import Catalog, Expression, ExpressionError, parse
 
@@ -28,6 +29,15 @@ class CheckedText(msgspec.Struct, frozen=True, gc=False):
 
 Readable = Expression | CheckedText
 Compiled = Readable | ExpressionError
+
+
+def open_catalog(catalog: Catalog) -> CompiledCatalog:
+    """What an index needs of it: names, types, and what is required. Which values people may name
+    was checked with their texts; one more of them must not need another index."""
+    rows = catalog.compiled.rows
+    return CompiledCatalog(
+        (name, kind, None, required, False) for name, kind, _, required, _ in rows
+    )
 
 
 def read_tree(readable: Readable) -> Expression:

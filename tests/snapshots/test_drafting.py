@@ -229,6 +229,21 @@ def winter_booking(winter: Campaign) -> int:
     return Booking.objects.get(campaign=winter).pk
 
 
+def test_new_value_of_an_attribute_is_live_at_once(story: Story, server: Server) -> None:
+    audience = Attribute.objects.get(name="content.audience")
+    assert "teens" not in audience.values
+    Campaign.objects.update(expression="content.audience = 'teens'")
+    write_changes()
+    assert server.ask(AMERICAN) == [story.at_herald.pk], "the last good form stays live"
+    audience.values = [*audience.values, "teens"]
+    audience.save()
+    write_changes()
+    assert server.ask(AMERICAN) == []
+    assert server.ask({**AMERICAN, "content.audience": "teens"}) == [story.at_herald.pk]
+    assert not Quarantined.objects.exists()
+    assert not SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
+
+
 def test_new_attribute_waits_for_a_build(story: Story, server: Server) -> None:
     Attribute.objects.create(name="shoe_size", type="integer")
     Campaign.objects.update(expression="shoe_size = 43")

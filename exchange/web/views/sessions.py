@@ -36,7 +36,6 @@ class NewPasswordForm(PasswordChangeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["old_password"].label = "Present password"
         self.fields["new_password1"].help_text = "At least 8 characters, and not a common one."
         self.fields["new_password2"].label = "New password again"
         self.fields["new_password2"].help_text = ""
