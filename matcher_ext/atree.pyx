@@ -233,7 +233,9 @@ cdef class ATree:
             return self.view
 
     def _is_patchable(self):
-        if self.base is None or len(self.base) < self.patch_from:
+        """Few entries are soon frozen anew; that there are definitions and a graph besides makes it
+        long, so that a new meaning alone never is."""
+        if self.base is None or (self.added or self.dead) and len(self.base) < self.patch_from:
             return False
         changes = len(self.added) + len(self.dead) + len(self.redefined)
         return changes <= max(<Py_ssize_t>FEW_CHANGES, len(self.base) // 20)

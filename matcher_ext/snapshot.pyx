@@ -222,7 +222,7 @@ cdef class Snapshot:
     def entries_of(self, entry_ids):
         """The numbers of many entries inside this snapshot; -1 for each that is not in it."""
         wanted = numpy.fromiter(entry_ids, numpy.int64)
-        if len(self) == 0:
+        if len(self) == 0 or len(wanted) == 0:      # before the ids are sorted
             return numpy.full(len(wanted), -1, numpy.int64)
         places = numpy.searchsorted(self.ids, wanted).clip(max=len(self) - 1)
         return numpy.where(self.ids[places] == wanted, self.id_order[places], -1)

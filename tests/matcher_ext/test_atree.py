@@ -167,3 +167,20 @@ def test_a_chain_of_xors_does_not_explode() -> None:
     index = index_of({1: text, 2: text})
     assert index.match({"age": 7}) == [1, 2]
     assert index.match({"age": 777}) == []
+
+
+def test_new_meanings_of_a_small_index_are_seen_with_and_without_new_entries() -> None:
+    index = ATree(CATALOG)
+    index.define("edge", "age = 1")
+    index.define("other", "not @edge")
+    for number, text in enumerate(("@edge", "not @edge", "@other and mobile")):
+        index.insert(number, text)
+    assert index.match({"age": 1, "mobile": True}) == [0]
+    for age in (2, 3, 1):
+        index.define("edge", f"age = {age}")
+        assert index.match({"age": 1, "mobile": True}) == ([0] if age == 1 else [1, 2])
+        assert index.match({"age": age}) == [0]
+        index.insert(10 + age, "@edge and @edge and mobile")
+        assert index.match({"age": age, "mobile": True}) == [0, 10 + age]
+        index.delete(10 + age)
+    assert index.freeze().match({"age": 1}) == [0]
