@@ -24,12 +24,6 @@ cdef struct Member:         # an AND of the partition
     uint32_t count
     uint32_t reach          # or NOTHING: it is not routed
 
-cdef struct Listing:
-    uint32_t seller
-    uint32_t hops
-    uint32_t atom
-    uint32_t member         # then its record
-
 cdef cppclass Work:
     """One partition at a time."""
     RoutePlan routes
@@ -42,9 +36,6 @@ cdef cppclass Work:
     vector[Listing] listings
     vector[uint32_t] listed         # by member: how often
     vector[uint8_t] hops            # by node of the graph, from the publisher; NO_WAY: not reached
-
-cdef enum:
-    NO_WAY = 0xFF
 
 cdef extern from * nogil:
     """

@@ -2,8 +2,8 @@
 
 Parties keep their numbers and new ones come behind them, so that what the file lists by seller
 (LAST_HOPS) stays right wherever no edge came, went or got other ends: a fee or a name moves nobody
-into reach or out of it. For publishers that such an edge is downstream of, routed records are asked
-one by one.
+into reach or out of it. Publishers that such an edge is downstream of get lists of their own
+(relisting.pxd); if that were too many records, theirs are asked one by one.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
@@ -11,6 +11,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
 from matcher_ext.plan cimport SLOTS, section_count
+from matcher_ext.relisting cimport Relisted, relist_sellers
 from matcher_ext.route_section cimport (
     RoutePlan,
     RouteSpec,
@@ -32,6 +33,7 @@ cdef class RouteMemory:
     """Keeps the arrays, and the snapshot that everything else is in."""
     cdef vector[char] section
     cdef vector[uint8_t] is_rerouted    # by node
+    cdef Relisted relisted
     cdef Snapshot below
 
 
@@ -167,5 +169,6 @@ cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory):
         mark_rerouted(
             &below.plan.routes.routes, &made.plan.routes.routes, &memory.is_rerouted
         )
-    made.plan.routes.is_rerouted = memory.is_rerouted.data()
+    if not relist_sellers(&made.plan, &memory.is_rerouted, &memory.relisted):
+        made.plan.routes.is_rerouted = memory.is_rerouted.data()
     return made
