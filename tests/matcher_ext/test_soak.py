@@ -17,8 +17,9 @@ from tests.matcher_ext.test_state_machine import IndexMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
-    *("atree", "batch", "candidates", "items", "live", "marks", "matching", "paper", "partitions"),
-    *("rerouting", "results", "routes", "snapshot", "state_machine", "thaw"),
+    *("atree", "batch", "candidates", "filling", "items", "live", "marks", "matching", "paper"),
+    *("partitions", "plain_requests", "rerouting", "results", "routes", "snapshot"),
+    *("state_machine", "store", "thaw"),
 )
 PARTS = (
     *("matcher_ext", "targeting", "setup.py"),
