@@ -23,6 +23,7 @@ cdef class Bucket:
     cdef double at_seconds              # of the monotonic clock
 
     cdef double _take(self, double count) noexcept
+    cdef double _lacking(self, double count) noexcept
 
 cdef class Times:
     """A histogram's buckets and their sum, until they are taken from it under the GIL."""

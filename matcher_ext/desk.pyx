@@ -23,13 +23,16 @@ cdef class Bucket:
         return max(self._take(count), 0.0)
 
     cdef double _take(self, double count) noexcept:
-        cdef double now = read_clock(), lacking
-        self.tokens = min(self.burst, self.tokens + (now - self.at_seconds) * self.per_second)
-        self.at_seconds = now
-        lacking = min(count, self.burst) - self.tokens
+        cdef double lacking = self._lacking(count)
         if lacking <= 0:
             self.tokens -= count
         return lacking
+
+    cdef double _lacking(self, double count) noexcept:
+        cdef double now = read_clock()
+        self.tokens = min(self.burst, self.tokens + (now - self.at_seconds) * self.per_second)
+        self.at_seconds = now
+        return min(count, self.burst) - self.tokens
 
 
 cdef class Times:
@@ -91,17 +94,21 @@ cdef class Desk:
         """
         cdef double started = read_clock(), now = read_wall_clock(), matching
         cdef Pass caller = passes.get(header)
+        cdef Bucket bucket
         cdef PlainRequest request
         cdef bint is_sampled
         if caller is None or not caller.may_ask or caller.expires_at_seconds <= now:
             return None
+        bucket = self.buckets.get(caller.key_hash)
+        if bucket is None or bucket._lacking(1) > 0:
+            return None                 # before the match: a refusal must stay cheap
         request = read_request(body)
         if request is None:
             return None
         is_sampled = sample_every and (self.number + 1) % sample_every == 0
         matching = read_clock()
         found = answers._answer(request, caller.publishers, now, is_sampled)
-        if found is None or not self._take(caller):
+        if found is None or bucket._take(1) > 0:    # again: a match may have let others in
             return None
         self.number += 1
         caller.used_at_seconds = now
@@ -110,10 +117,6 @@ cdef class Desk:
             return leave(found, request, read_clock() - matching, is_sampled)
         self._count(count, matching, started)
         return text
-
-    cdef bint _take(self, Pass caller) except -1:
-        cdef Bucket bucket = self.buckets.get(caller.key_hash)
-        return bucket is not None and bucket._take(1) <= 0
 
     cdef int _count(self, uint64_t matches, double matching, double started) except -1:
         cdef double now = read_clock()
