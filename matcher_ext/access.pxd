@@ -8,7 +8,6 @@ from matcher_ext.draft cimport Draft
 
 cdef enum:
     SLOT_SIZE = 32      # instructions; a larger pulled node with several parents becomes a slot
-    PART_SIZE = 4       # the same of an AND within ANDs, such as a campaign in its bookings
     PAIR_VALUES = 8     # a predicate with more values is no half of a pair
     PAIR_MINIMUM = 64   # expressions on the partition's attribute
 

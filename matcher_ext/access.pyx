@@ -158,9 +158,7 @@ cdef void weigh_inner(Draft* draft, uint32_t number) noexcept nogil:
     draft.push_costs[number] = cost + draft.rates[number]
     draft.test_costs[number] = test * <float>0.6
     draft.sizes[number] = <uint32_t>min(size, <uint64_t>1 << 30)
-    draft.is_slot[number] = draft.uses[number] > 1 and (
-        draft.sizes[number] >= (PART_SIZE if draft.is_part[number] else SLOT_SIZE)
-    )
+    draft.is_slot[number] = draft.sizes[number] >= SLOT_SIZE and draft.uses[number] > 1
 
 
 cdef void find_parts(Draft* draft) noexcept nogil:

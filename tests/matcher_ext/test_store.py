@@ -15,6 +15,8 @@ from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
 
 CAMPAIGN = "country in ('US', 'DE') and age >= 18 and mobile and score > 0.5"
 VISIT = {"publisher": "US", "country": "US", "age": 20, "mobile": True, "score": 1.0}
+# As many conditions as make a campaign's program too long to be copied into every record.
+LONG = " and ".join(f"(age != {number} or score > {number})" for number in range(100, 116))
 BOOKINGS = 100  # more than the fewest that make pairs worth while
 
 
@@ -43,7 +45,7 @@ def test_bookings_of_one_campaign_share_its_node() -> None:
 def test_the_shared_node_is_drawn_once_for_each_booking() -> None:
     index = make_index()
     for number, publisher in enumerate(("US", "DE")):
-        index.insert(number, booking(publisher))
+        index.insert(number, booking(publisher, f"{CAMPAIGN} and {LONG}"))
     for number in range(2):
         drawn = index.to_graphviz(number)
         assert drawn.count('label="and"') == 2  # the booking's and the campaign's
@@ -92,12 +94,13 @@ def make_bookings(rare: str) -> ATree:
     return index
 
 
-def test_a_rare_value_within_the_campaign_leads_to_its_bookings_and_is_evaluated_once() -> None:
-    index = make_bookings("segments one of ('cars')")
+@pytest.mark.parametrize(("also", "shared"), [("true", 0), (LONG, BOOKINGS // 4)])
+def test_a_rare_value_within_the_campaign_leads_to_its_bookings(also: str, shared: int) -> None:
+    index = make_bookings(f"segments one of ('cars') and {also}")
     index.learn_truth_rates([{"publisher": f"p{i % 4}", "country": "US"} for i in range(40)])
     stats = index.freeze().stats()
     assert stats["pairs"] == BOOKINGS
-    assert stats["slots"] - stats["definitions"] == BOOKINGS // 4
+    assert stats["slots"] - stats["definitions"] == shared
     visit = VISIT | {"publisher": "p1", "segments": ["cars"]}
     assert index.match(visit) == list(range(1, 84, 4))
     assert index.match(visit | {"segments": []}) == []
