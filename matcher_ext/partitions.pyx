@@ -1,4 +1,4 @@
-"""Partitions: a trie of guards each, then routed records with their listing (partitions.pxd)."""
+"""Partitions: a trie of guards each, then routed records with their listings (partitions.pxd)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
@@ -8,11 +8,18 @@ from matcher_ext.arena cimport NORMAL_REFERENCE, NOTHING, Predicate, text_length
 from matcher_ext.draft cimport Draft
 from matcher_ext.layout cimport Layout
 from matcher_ext.leaves cimport find_draft_point
-from matcher_ext.plan cimport Guard, LastHop, Partition, PlanNode, Seller
+from matcher_ext.listings cimport (
+    Listing,
+    add_seller,
+    list_sellers,
+    measure_hops,
+    put_listings,
+    sort_listings,
+)
+from matcher_ext.plan cimport Guard, Partition, PlanNode
 from matcher_ext.programs cimport atom_of
 from matcher_ext.records cimport put_tested
-from matcher_ext.route_section cimport Reach, RoutePlan, find_source, read_routes
-from matcher_ext.routes cimport RouteHop
+from matcher_ext.route_section cimport RoutePlan, find_source, read_routes
 
 cdef enum:
     GUARDED = 2             # records that make a guard worth its test
@@ -33,9 +40,6 @@ cdef cppclass Work:
     vector[uint32_t] references     # by rank: 0 is the commonest
     vector[uint32_t] rank_of        # by node, where it is one of references
     vector[uint32_t] uses           # by node, 0 elsewhere
-    vector[Listing] listings
-    vector[uint32_t] listed         # by member: how often
-    vector[uint8_t] hops            # by node of the graph, from the publisher; NO_WAY: not reached
 
 cdef extern from * nogil:
     """
@@ -201,25 +205,6 @@ cdef void put_guard(
 
 # Routed records.
 
-cdef void measure_hops(const RoutePlan* plan, uint32_t source, vector[uint8_t]* hops) noexcept nogil:
-    """From the source to each node, whatever the expressions say."""
-    cdef vector[uint32_t] found
-    cdef size_t at = 0
-    cdef uint32_t node, i
-    hops.assign(plan.routes.node_count, <uint8_t>NO_WAY)
-    hops[0][source] = 0
-    found.push_back(source)
-    while at < found.size():
-        node = found[at]
-        at += 1
-        if hops[0][node] >= plan.routes.max_hops:
-            return
-        for i in range(plan.routes.nodes[node].sales, plan.routes.nodes[node + 1].sales):
-            if hops[0][plan.routes.sales[i].node] == NO_WAY:
-                hops[0][plan.routes.sales[i].node] = hops[0][node] + 1
-                found.push_back(plan.routes.sales[i].node)
-
-
 cdef uint32_t find_publisher(const Draft* draft, const Work* work) noexcept nogil:
     cdef const Predicate* predicate = &draft.predicates[draft.nodes[work.value].first]
     cdef int64_t word = draft.words[predicate.first]
@@ -228,88 +213,38 @@ cdef uint32_t find_publisher(const Draft* draft, const Work* work) noexcept nogi
     )
 
 
-cdef void list_sellers(Work* work, uint32_t source, uint32_t member) noexcept nogil:
-    """The sellers that a routed member can be reached from."""
-    cdef const RoutePlan* plan = &work.routes
-    cdef const Reach* reach = &plan.reaches[work.members[member].reach]
-    cdef const RouteHop* hop
-    cdef Listing listing
-    cdef uint32_t i
-    work.listed[member] = 0
-    if reach.node == source:
-        return
-    for i in range(
-        plan.routes.nodes[reach.node].purchases, plan.routes.nodes[reach.node + 1].purchases
-    ):
-        hop = &plan.routes.purchases[i]
-        if hop_is_near(work, hop, reach.hops):
-            listing.seller = hop.node
-            listing.hops = reach.hops - 1
-            listing.atom = hop.atom
-            listing.member = member
-            work.listings.push_back(listing)
-            work.listed[member] += 1
-
-
-cdef inline bint hop_is_near(const Work* work, const RouteHop* hop, uint32_t hops) noexcept nogil:
-    return work.hops[hop.node] < hops       # NO_WAY is more than any limit
-
-
-cdef bint comes_before(const Listing& a, const Listing& b) noexcept nogil:
-    if a.seller != b.seller:
-        return a.seller < b.seller
-    return a.hops < b.hops if a.hops != b.hops else a.member < b.member
-
-
 cdef void put_routed(Layout* layout, Work* work, size_t first) noexcept nogil:
     """Members from `first` on: records in the order of their first seller, then the listing."""
     cdef uint32_t source = find_publisher(&layout.draft, work)
-    cdef vector[uint32_t] records, turns
-    cdef size_t i
+    cdef vector[Listing] listings
+    cdef vector[uint32_t] listed, records, turns    # by routed member
+    cdef vector[uint8_t] hops
+    cdef uint32_t count = <uint32_t>(work.members.size() - first)
     cdef uint32_t member
-    work.listings.clear()
-    work.listed.assign(work.members.size(), 0)
+    cdef size_t i
+    listed.assign(count, 0)
+    records.assign(count, NOTHING)
+    turns.assign(count, NOTHING)
     if source != NOTHING:
-        measure_hops(&work.routes, source, &work.hops)
-        for i in range(first, work.members.size()):
-            list_sellers(work, source, <uint32_t>i)
-    sort(work.listings.begin(), work.listings.end(), comes_before)
-    records.assign(work.members.size(), NOTHING)
-    turns.assign(work.members.size(), NOTHING)
-    for i in range(work.listings.size()):
-        member = work.listings[i].member
+        measure_hops(&work.routes, source, &hops)
+        for member in range(count):
+            listed[member] = list_sellers(
+                &work.routes, &hops, source, &work.routes.reaches[work.members[first + member].reach],
+                member, &listings,
+            )
+    sort_listings(&listings)
+    for i in range(listings.size()):
+        member = listings[i].member
         if records[member] == NOTHING:
             records[member] = <uint32_t>layout.records.size()
-            put_member(layout, work, &work.members[member], 0)
-            if work.listed[member] > 1:
+            put_member(layout, work, &work.members[first + member], 0)
+            if listed[member] > 1:
                 turns[member] = layout.leaves.totals.turns
                 layout.leaves.totals.turns += 1
-    for i in range(first, work.members.size()):
-        if records[i] == NOTHING:
-            put_member(layout, work, &work.members[i], 0)
-    put_listings(layout, work, &records, &turns)
-
-
-cdef void put_listings(
-    Layout* layout, Work* work, const vector[uint32_t]* records, const vector[uint32_t]* turns
-) noexcept nogil:
-    cdef const Listing* listing
-    cdef const Listing* before = NULL
-    cdef LastHop hop
-    cdef Seller seller
-    cdef size_t i
-    for i in range(work.listings.size()):
-        listing = &work.listings[i]
-        if before == NULL or before.seller != listing.seller or before.hops != listing.hops:
-            seller.node = listing.seller
-            seller.hops = listing.hops
-            seller.first = <uint32_t>layout.last_hops.size()
-            layout.sellers.push_back(seller)
-        before = listing
-        hop.atom = listing.atom
-        hop.record = records[0][listing.member]
-        hop.turn = turns[0][listing.member]
-        layout.last_hops.push_back(hop)
+    for member in range(count):
+        if records[member] == NOTHING:
+            put_member(layout, work, &work.members[first + member], 0)
+    put_listings(&listings, &records, &turns, &layout.sellers, &layout.last_hops)
 
 
 # All of them.
@@ -373,7 +308,6 @@ cdef void put_partitions(Layout* layout) noexcept nogil:
     cdef vector[pair[uint64_t, uint32_t]] ranked
     cdef pair[uint64_t, uint32_t] item
     cdef Work work
-    cdef Seller last
     cdef uint32_t rank, first
     cdef size_t i, at = 0
     layout.leaves.totals.partition_records = <uint32_t>layout.records.size()
@@ -398,7 +332,4 @@ cdef void put_partitions(Layout* layout) noexcept nogil:
         else:
             add_partition(layout)
     add_partition(layout)
-    last.node = 0
-    last.hops = 0
-    last.first = <uint32_t>layout.last_hops.size()
-    layout.sellers.push_back(last)
+    add_seller(&layout.sellers, NOTHING, 0, &layout.last_hops)

@@ -8,4 +8,6 @@ def replace_routes(
     links: Iterable[tuple[int, int, int, int]],
     labels: Mapping[int, str],
     sources: Iterable[int],
+    *,
+    most_relisted: int = ...,
 ) -> Snapshot: ...

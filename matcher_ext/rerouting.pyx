@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
 from matcher_ext.plan cimport SLOTS, section_count
-from matcher_ext.relisting cimport Relisted, relist_sellers
+from matcher_ext.relisting cimport MOST_RELISTED, Relisted, relist_sellers
 from matcher_ext.route_section cimport (
     RoutePlan,
     RouteSpec,
@@ -37,9 +37,12 @@ cdef class RouteMemory:
     cdef Snapshot below
 
 
-def replace_routes(Snapshot below, names, links, labels, sources):
+def replace_routes(
+    Snapshot below, names, links, labels, sources, *, uint64_t most_relisted=MOST_RELISTED
+):
     """The same index over another graph: see ATree.set_routes. Every edge must be one that the
-    index was given, or has a spare definition for; whom it may be asked to reach stays the same."""
+    index was given, or has a spare definition for; whom it may be asked to reach stays the same.
+    Publishers with more than `most_relisted` words of records get no lists of their own."""
     cdef RouteMemory memory = RouteMemory()
     cdef RouteSpec spec
     cdef uint32_t rank
@@ -61,7 +64,7 @@ def replace_routes(Snapshot below, names, links, labels, sources):
     cdef vector[uint32_t] atoms = find_atoms(below, links)
     memory.below = below
     write_routes(&spec, &atoms, below.plan.routes.first_reach, &memory.section)
-    return make_rerouted(below, memory)
+    return make_rerouted(below, memory, most_relisted)
 
 
 cdef list list_parties(Snapshot below, names):
@@ -145,7 +148,7 @@ cdef void mark_rerouted(
     mark_upstream(after, &sellers, marks)
 
 
-cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory):
+cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory, uint64_t most_relisted):
     cdef Snapshot made = make_snapshot()
     cdef const char* wrong
     with below.lock:
@@ -169,6 +172,6 @@ cdef Snapshot make_rerouted(Snapshot below, RouteMemory memory):
         mark_rerouted(
             &below.plan.routes.routes, &made.plan.routes.routes, &memory.is_rerouted
         )
-    if not relist_sellers(&made.plan, &memory.is_rerouted, &memory.relisted):
+    if not relist_sellers(&made.plan, &memory.is_rerouted, most_relisted, &memory.relisted):
         made.plan.routes.is_rerouted = memory.is_rerouted.data()
     return made

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from exchange.routing import Link, Path
 from exchange.serving.deltas import RouteRecord
 from matcher_ext import ATree, LiveIndex, Snapshot
+from matcher_ext.rerouting import replace_routes
 from targeting import Expression, parse
 from tests.matcher_ext.test_route_section import (
     CATALOG,
@@ -169,10 +170,11 @@ def test_a_redefined_edge_counts_at_once_for_guards_and_last_hops(
 
 @given(exchanges())
 @settings(max_examples=120, deadline=None)
-def test_last_hops_hold_or_are_given_up_over_another_graph(
+def test_last_hops_hold_are_made_anew_or_given_up_over_another_graph(
     drawn: tuple[Drawn, dict[int, Expression], list[Visit], int],
 ) -> None:
-    """Fewer edges before, with other fees and ends, and other names."""
+    """Fewer edges before, with other fees and ends, and other names. Where too many records would
+    have to be listed anew, their publishers have no lists and go without."""
     (links, names), edges, visits, seed = drawn
     chosen = random.Random(seed)
     before, former_names = draw_former(chosen, (links, names))
@@ -182,13 +184,26 @@ def test_last_hops_hold_or_are_given_up_over_another_graph(
     booked = Booked(chosen, (links, names))
     booked.insert(index)
     live = LiveIndex(index.freeze())
-    live.apply(routes=record(links, names))
+    listed = live.apply(routes=record(links, names))
+    unlisted = replace_all_routes(index.freeze(), record(links, names), most_relisted=0)
     goals = {n: reach for n, (_, _, reach, _) in enumerate(booked.rows) if reach}
     for visit in visits:
         paths = booked.expect(edges, visit)
-        assert live.match(visit) == sorted(paths)
         routed = {number: path for number, path in paths.items() if path is not None}
-        compare_paths(live.state, visit, routed, goals)
+        for face in (listed, unlisted):
+            assert sorted(face.match_ids(visit).tolist()) == sorted(paths)
+            compare_paths(face, visit, routed, goals)
+
+
+def replace_all_routes(below: Snapshot, routes: RouteRecord, *, most_relisted: int) -> Snapshot:
+    return replace_routes(
+        below,
+        routes.names,
+        routes.links,
+        routes.labels,
+        routes.publishers,
+        most_relisted=most_relisted,
+    )
 
 
 def draw_former(chosen: random.Random, drawn: Drawn) -> Drawn:
