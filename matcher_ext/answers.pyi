@@ -4,7 +4,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from matcher_ext.snapshot import Overlay, Snapshot
+from matcher_ext.overlay import Overlay
+from matcher_ext.snapshot import Snapshot
 
 Ask = Callable[[str], bool]
 AnswerFunction = Callable[[Ask], Mapping[str, bool | None]]

@@ -18,7 +18,8 @@ from matcher_ext.layout cimport build_plan
 from matcher_ext.given_texts cimport check_names, describe_refused, has_refused, read_texts
 from matcher_ext.reaches cimport add_false, add_reach_of, check_reaches, find_reach, give_routes
 from matcher_ext.route_section cimport RouteSpec
-from matcher_ext.snapshot cimport Overlay, Snapshot, freeze_buffer
+from matcher_ext.overlay cimport Overlay
+from matcher_ext.snapshot cimport Snapshot, freeze_buffer
 from matcher_ext.store cimport (
     add_definition,
     begin_form,

@@ -6,7 +6,8 @@
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.snapshot cimport Overlay, Snapshot
+from matcher_ext.overlay cimport Overlay
+from matcher_ext.snapshot cimport Snapshot
 
 cdef struct Place:
     double rank                     # the smallest comes first; no two are the same

@@ -5,8 +5,9 @@ import numpy
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
+from matcher_ext.overlay import Overlay
 from matcher_ext.paths import Paths
-from matcher_ext.snapshot import Overlay, Snapshot
+from matcher_ext.snapshot import Snapshot
 
 class Frame:
     def __init__(self, heading: bytes, opening: bytes, closing: bytes, ending: bytes) -> None: ...

@@ -10,9 +10,10 @@ from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
 from matcher_ext.filling cimport Scratch
+from matcher_ext.overlay cimport Overlay
 from matcher_ext.paths cimport copy_paths
 from matcher_ext.results cimport count_matched, list_entries
-from matcher_ext.snapshot cimport Overlay, ScratchHolder, Snapshot
+from matcher_ext.snapshot cimport ScratchHolder, Snapshot
 
 
 cdef class Items:

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
 from matcher_ext.atree import ATree
+from matcher_ext.overlay import Overlay
 from matcher_ext.paths import Paths
 from matcher_ext.refusals import DuplicateIdError, UnknownIdError
 from matcher_ext.rerouting import replace_routes
-from matcher_ext.snapshot import Overlay, Snapshot
+from matcher_ext.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matcher_ext.answers import AnswerFunction

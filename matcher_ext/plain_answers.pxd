@@ -2,8 +2,9 @@
 from libc.stdint cimport int64_t
 
 from matcher_ext.items cimport Frame, Items
+from matcher_ext.overlay cimport Overlay
 from matcher_ext.plain_requests cimport PlainRequest, Stamps
-from matcher_ext.snapshot cimport Overlay, Snapshot
+from matcher_ext.snapshot cimport Snapshot
 
 cdef class PlainAnswers:
     """Of one state: immutable, so any number of threads may ask it."""

@@ -1,6 +1,7 @@
 from matcher_ext.items import Frame, Items
+from matcher_ext.overlay import Overlay
 from matcher_ext.plain_requests import Stamps
-from matcher_ext.snapshot import Overlay, Snapshot
+from matcher_ext.snapshot import Snapshot
 
 class PlainAnswers:
     def __init__(

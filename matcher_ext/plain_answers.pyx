@@ -7,9 +7,10 @@ from libc.stdint cimport int64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from matcher_ext.items cimport Frame, Items, answer
+from matcher_ext.overlay cimport Overlay
 from matcher_ext.plain_requests cimport PlainRequest, Stamps
 from matcher_ext.plain_requests import NotPlainError
-from matcher_ext.snapshot cimport Overlay, Snapshot
+from matcher_ext.snapshot cimport Snapshot
 
 cdef enum:
     NO_LIMIT = -1

@@ -4,11 +4,11 @@ Only plain ones, which most are: a flat visit of names that the catalogue has, n
 no attribute twice. Everything else is given back unread, for whoever decodes in general: what is
 valid, and what is told to the caller, is decided there alone.
 """
+cimport cython
 from libc.stdint cimport int64_t
 
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.visit cimport Visit
-from matcher_ext.visit_source cimport VisitSource
 
 cdef struct Cursor:
     const char* at
@@ -24,7 +24,8 @@ cdef class Stamps:
     cdef tuple clocks
     cdef str place
 
-cdef class PlainVisit(VisitSource):
+@cython.final
+cdef class PlainVisit:
     """An object in a body that it keeps alive. What is stamped wins over what the text carries."""
     cdef bytes body
     cdef size_t start
@@ -33,6 +34,7 @@ cdef class PlainVisit(VisitSource):
     cdef str publisher
     cdef int64_t moment
 
+    # Into a cleared visit.
     cdef int read_into(self, CompiledCatalog catalog, Visit* visit) except -1
 
 cdef class PlainRequest:

@@ -1,4 +1,5 @@
 """Requests in JSON, read from their bytes straight into a visit (plain_requests.pxd)."""
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
@@ -31,7 +32,8 @@ cdef class Stamps:
         self.clocks, self.place = clocks, place
 
 
-cdef class PlainVisit(VisitSource):
+@cython.final
+cdef class PlainVisit:
     def stamp(self, Stamps stamps not None, str publisher not None, int64_t moment):
         self.stamps, self.publisher, self.moment = stamps, publisher, moment
 

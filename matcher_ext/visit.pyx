@@ -14,7 +14,6 @@ from matcher_ext.comparisons cimport (
 )
 from matcher_ext.literals cimport minute_of_week, read_timestamp
 from matcher_ext.predicates cimport find_integer, sort_integers, sort_texts
-from matcher_ext.visit_source cimport VisitSource
 
 
 cdef void clear_visit(const CatalogTable* table, Visit* visit) noexcept nogil:
@@ -177,8 +176,6 @@ cdef int read_visit(CompiledCatalog catalog, object mapping, Visit* visit) excep
     cdef dict numbers = catalog.numbers
     cdef object number
     clear_visit(table, visit)
-    if isinstance(mapping, VisitSource):
-        return (<VisitSource>mapping).read_into(catalog, visit)
     # A plain dict is read without an object for each of its items.
     cdef dict plain = mapping if type(mapping) is dict else dict(mapping.items())
     for name, value in plain.items():
