@@ -1,37 +1,5 @@
 """The dynamic index: entries by id and named definitions over one store of shared nodes."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
+from matcher_ext.dynamic_state cimport DynamicState
 
-from matcher_ext.arena cimport NormalForm, Tree
-from matcher_ext.catalog cimport CompiledCatalog
-from matcher_ext.draft cimport Entry
-from matcher_ext.route_section cimport RouteSpec
-from matcher_ext.snapshot cimport Snapshot
-from matcher_ext.store cimport NodeStore
-
-cdef class ATree:
+cdef class ATree(DynamicState):
     """One lock guards all of it: several threads may use an index, one at a time changes it."""
-    cdef readonly CompiledCatalog catalog
-    cdef object lock
-    cdef NodeStore store
-    cdef unordered_map[int64_t, uint32_t] roots     # id -> node, of which it owns one use
-    cdef Tree tree                                  # scratch of the parser
-    cdef NormalForm form
-    cdef Snapshot frozen                            # of the present state, or None
-    cdef Snapshot base                              # the last freeze, and what changed since:
-    cdef set added                                  # ids
-    cdef set dead                                   # ids
-    cdef set redefined                              # names
-    cdef object view                                # what to match on, or None
-    cdef Py_ssize_t patch_from
-    cdef list answers                               # SlotAnswers, of definitions that code answers
-    cdef RouteSpec spec                             # the exchange graph, if `nodes` is set
-    cdef dict nodes                                 # party -> node of the graph, or None
-    cdef readonly set borrowed                      # names of reaches that another index answers
-    cdef dict reaches                               # name -> (party, hops)
-    cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
-
-    cdef int _change(self) except -1
-    cdef Snapshot _freeze(self)
-    cdef Snapshot _build(self, vector[Entry]* entries, names=*)

@@ -1,38 +1,22 @@
 """The dynamic index's Python face. Nothing changes when a call raises."""
-import json
-import threading
-
 import numpy
 
 from libc.stdint cimport int64_t, uint32_t
-from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
 from matcher_ext.catalog cimport CompiledCatalog
+from matcher_ext.definitions cimport add_definition, collect_references, find_definition
+from matcher_ext.freezing cimport PATCH_FROM, freeze_index, view_index
+from matcher_ext.given_texts cimport check_names, describe_refused, has_refused, read_texts
+from matcher_ext.graph cimport copy_node, find_plan_definition, is_reach, names_below
 from matcher_ext.interning cimport intern_roots
 from matcher_ext.rates cimport check_rate, learn_rates
-from matcher_ext.draft cimport Entry
-from matcher_ext.graph cimport copy_node, find_plan_definition, is_reach, names_below
-from matcher_ext.layout cimport build_plan
-from matcher_ext.given_texts cimport check_names, describe_refused, has_refused, read_texts
 from matcher_ext.reaches cimport add_false, add_reach_of, check_reaches, find_reach, give_routes
-from matcher_ext.route_section cimport RouteSpec
-from matcher_ext.overlay cimport Overlay
-from matcher_ext.snapshot cimport Snapshot, freeze_buffer
-from matcher_ext.store cimport (
-    add_definition,
-    begin_form,
-    collect_references,
-    find,
-    find_definition,
-    intern,
-    open_store,
-    release,
-    replace_definition,
-)
+from matcher_ext.snapshot cimport Snapshot
+from matcher_ext.store cimport begin_form, find, intern, release, replace_definition
 
-from matcher_ext.answers import SlotAnswers, bind_answers, match_beside
+from matcher_ext.answers import SlotAnswers, match_beside
 from matcher_ext.language import check_text
 from matcher_ext.refusals import (
     DefinitionCycleError,
@@ -43,12 +27,10 @@ from matcher_ext.refusals import (
 )
 
 cdef enum:
-    PATCH_FROM = 5000   # entries of an index that is not frozen anew after each change
-    FEW_CHANGES = 64    # that never make a new freeze worth while
     CHUNK = 512         # texts that are normalised at a time: their form stays in the caches
 
 
-cdef class ATree:
+cdef class ATree(DynamicState):
     """An index of expressions by 64-bit integer ids, for one catalogue.
 
     A text may refer to definitions as `@name`; those are read through one node each, so that
@@ -65,16 +47,7 @@ cdef class ATree:
         smaller and slower to build, where expressions are parts of one another.
         """
         self.catalog = compile_catalog(catalog)
-        self.lock = threading.Lock()
         self.patch_from = patch_from
-        self.added = set()
-        self.dead = set()
-        self.redefined = set()
-        self.answers = []
-        self.nodes = None
-        self.reaches = {}
-        self.borrowed = set()
-        open_store(&self.store)
         self.store.reorganise = reorganise
         self.store.self_adjust = self_adjust
         self.store.search_cap = search_cap
@@ -218,49 +191,9 @@ cdef class ATree:
         matched, malformed = match_beside(base.match_with_warnings, overlay, beside, visit)
         return numpy.sort(matched), malformed
 
-    cdef int _change(self) except -1:
-        self.frozen = None
-        self.view = None
-
     def _view(self):
-        """(snapshot, what to lay over it, snapshot beside it): together, the present state."""
         with self.lock:
-            if self.frozen is not None:
-                return self.frozen, None, None
-            if self.view is None:
-                self.view = self._patch() if self._is_patchable() else None
-            if self.view is None:
-                return self._freeze(), None, None
-            return self.view
-
-    def _is_patchable(self):
-        """Few entries are soon frozen anew; that there are definitions and a graph besides makes it
-        long, so that a new meaning alone never is."""
-        if self.base is None or (self.added or self.dead) and len(self.base) < self.patch_from:
-            return False
-        changes = len(self.added) + len(self.dead) + len(self.redefined)
-        return changes <= max(<Py_ssize_t>FEW_CHANGES, len(self.base) // 20)
-
-    def _patch(self):
-        """Freezes what was added or defined since the last freeze, and nothing else."""
-        cdef vector[Entry] entries
-        cdef Entry entry
-        for entry_id in self.added:
-            entry.id = entry_id
-            entry.root = self.roots[entry.id]
-            entries.push_back(entry)
-        beside = self._build(&entries, self._patched_definitions())
-        overlay = None
-        if self.dead or self.redefined:
-            overlay = Overlay(self.base, self.dead, beside, self.redefined)
-        return self.base, overlay, beside
-
-    def _patched_definitions(self):
-        """The names whose meanings lie beside the last freeze; None: all, since new entries may ask
-        for the graph, which asks for every edge, and code may ask for anything."""
-        if self.answers or self.added and self.nodes is not None:
-            return None
-        return self.redefined
+            return view_index(self)
 
     def learn_truth_rates(self, visits):
         """Measures how often each predicate is true of a sample; the next freeze goes by it."""
@@ -331,7 +264,7 @@ cdef class ATree:
     def freeze(self):
         """The index as it is now, immutable. The same snapshot until something changes."""
         with self.lock:
-            return self._freeze() if self.frozen is None else self.frozen
+            return freeze_index(self)
 
     def stats(self):
         """Sizes of the index."""
@@ -369,48 +302,6 @@ cdef class ATree:
         cdef vector[uint32_t] found
         collect_references(&self.store, root, &found)
         return definition in list(found)
-
-    cdef Snapshot _freeze(self):
-        cdef vector[Entry] entries
-        cdef Entry entry
-        cdef pair[int64_t, uint32_t] item
-        with nogil:
-            entries.reserve(self.roots.size())
-            for item in self.roots:
-                entry.id = item.first
-                entry.root = item.second
-                entries.push_back(entry)
-        self.frozen = self._build(&entries)
-        self.base = self.frozen
-        self.added.clear()
-        self.dead.clear()
-        self.redefined.clear()
-        return self.frozen
-
-    cdef Snapshot _build(self, vector[Entry]* entries, names=None):
-        """With all definitions and the graph, or with those of some names and no graph."""
-        cdef bytes rows = json.dumps(self.catalog.rows).encode()
-        cdef const char* catalog = rows
-        cdef size_t length = len(rows)
-        cdef vector[char] buffer
-        cdef const RouteSpec* spec = &self.spec if self.nodes is not None else NULL
-        cdef vector[uint32_t] numbers
-        cdef const vector[uint32_t]* definitions = NULL
-        if names is not None:
-            spec = NULL
-            definitions = &numbers
-            for name in names:
-                encoded = name.encode()
-                numbers.push_back(find_definition(&self.store, encoded, len(encoded)))
-        with nogil:
-            build_plan(
-                &self.store, &self.catalog.table, entries, definitions, spec, catalog, length,
-                &buffer,
-            )
-        snapshot = freeze_buffer(self.catalog, &buffer)
-        for answers in self.answers:
-            snapshot = bind_answers(snapshot, answers)
-        return snapshot
 
 
 def compile_catalog(catalog):

@@ -4,16 +4,15 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING, clear_form
-from matcher_ext.atree cimport ATree
+from matcher_ext.definitions cimport find_unknown_name
 from matcher_ext.normal cimport normalise_texts
-from matcher_ext.store cimport find_unknown_name
 
 from matcher_ext.errors import ExpressionError
 from matcher_ext.language import check_text
 from matcher_ext.refusals import UnknownDefinitionError
 
 
-cdef int read_texts(ATree index, list texts) except -1:
+cdef int read_texts(DynamicState index, list texts) except -1:
     cdef vector[const char*] starts
     cdef vector[size_t] lengths
     cdef Py_ssize_t length
@@ -34,7 +33,7 @@ cdef int read_texts(ATree index, list texts) except -1:
     return 0
 
 
-cdef bint has_refused(ATree index):
+cdef bint has_refused(DynamicState index):
     cdef uint32_t root
     for root in index.form.roots:
         if root == NOTHING:
@@ -42,7 +41,7 @@ cdef bint has_refused(ATree index):
     return False
 
 
-cdef dict describe_refused(ATree index, ids, texts):
+cdef dict describe_refused(DynamicState index, ids, texts):
     errors = {}
     for entry_id, text in zip(ids, texts, strict=True):
         try:
@@ -52,7 +51,7 @@ cdef dict describe_refused(ATree index, ids, texts):
     return errors
 
 
-cdef int check_names(ATree index) except -1:
+cdef int check_names(DynamicState index) except -1:
     cdef uint32_t root, name
     if index.form.names.empty():
         return 0

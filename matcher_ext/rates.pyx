@@ -11,9 +11,9 @@ from matcher_ext.visit cimport Visit, read_visit, test_predicate
 cdef void group_predicates(
     const NodeStore* store, const CatalogTable* table, vector[vector[uint32_t]]* groups
 ) noexcept nogil:
+    """By attribute; behind them, those that a visit without the attribute may meet."""
     cdef const Predicate* predicate
     cdef size_t i
-    """By attribute; behind them, those that a visit without the attribute may meet."""
     groups.resize(table.attributes.size() + 1)
     for i in range(store.nodes.size()):
         if store.nodes[i].uses and store.nodes[i].kind == NORMAL_PREDICATE:

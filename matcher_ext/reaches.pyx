@@ -2,16 +2,16 @@
 from libc.stdint cimport uint32_t
 
 from matcher_ext.arena cimport NORMAL_REFERENCE, NOTHING, NormalNode, Span
-from matcher_ext.atree cimport ATree
+from matcher_ext.definitions cimport add_definition, find_definition
 from matcher_ext.given_texts cimport read_texts
 from matcher_ext.route_section cimport RouteSpec, add_reach, set_labels
 from matcher_ext.routes cimport MOST_HOPS, make_tables
-from matcher_ext.store cimport add_definition, begin_form, find_definition, intern
+from matcher_ext.store cimport begin_form, intern
 
 from matcher_ext.refusals import UnknownDefinitionError
 
 
-cdef int give_routes(ATree index, names, links, labels, sources, spare, attribute) except -1:
+cdef int give_routes(DynamicState index, names, links, labels, sources, spare, attribute) except -1:
     cdef RouteSpec spec
     cdef uint32_t definition
     cdef bytes encoded
@@ -40,14 +40,14 @@ cdef int give_routes(ATree index, names, links, labels, sources, spare, attribut
     return 0
 
 
-cdef object find_text_attribute(ATree index, name):
+cdef object find_text_attribute(DynamicState index, name):
     number = index.catalog.numbers.get(name)
     if number is None or index.catalog.types[number] != "string":
         raise ValueError(f"{name} is no attribute that holds a text")
     return number
 
 
-cdef str find_reach(ATree index, party, hops):
+cdef str find_reach(DynamicState index, party, hops):
     if index.nodes is None:
         raise ValueError("there is no graph to reach anybody in: set_routes comes first")
     if not 1 <= hops <= MOST_HOPS:
@@ -57,13 +57,13 @@ cdef str find_reach(ATree index, party, hops):
     return f"reach.{party}.{hops}"
 
 
-cdef int add_reach_of(ATree index, str name, party, hops) except -1:
+cdef int add_reach_of(DynamicState index, str name, party, hops) except -1:
     add_reach(&index.spec, add_false(index, name), party, index.nodes[party], hops)
     index.reaches[name] = party, hops
     return 0
 
 
-cdef uint32_t add_false(ATree index, str name) except? 0:
+cdef uint32_t add_false(DynamicState index, str name) except? 0:
     cdef bytes encoded = name.encode()
     cdef uint32_t definition
     if find_definition(&index.store, encoded, len(encoded)) != NOTHING:
@@ -80,7 +80,7 @@ cdef uint32_t add_false(ATree index, str name) except? 0:
     return definition
 
 
-cdef int check_reaches(ATree index, bint within_definition) except -1:
+cdef int check_reaches(DynamicState index, bint within_definition) except -1:
     cdef const NormalNode* node
     cdef uint32_t definition
     cdef size_t i

@@ -19,7 +19,14 @@ for as long as anybody links to it. Without sharing, every node is made anew.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NormalForm, Predicate, PredicateView, Span
+from matcher_ext.arena cimport (
+    NORMAL_AND,
+    NORMAL_OR,
+    NormalForm,
+    Predicate,
+    PredicateView,
+    Span,
+)
 
 cdef struct StoredNode:
     uint64_t hash
@@ -61,16 +68,12 @@ cdef cppclass NodeStore:
     vector[uint32_t] memo               # node of the form -> node, or NOTHING
     vector[uint32_t] pending
 
+cdef inline bint is_inner(uint8_t kind) noexcept nogil:
+    return kind == NORMAL_AND or kind == NORMAL_OR
+
 cdef void open_store(NodeStore* store) noexcept nogil
 cdef PredicateView view_store(const NodeStore* store) noexcept nogil
 
-cdef uint32_t find_definition(
-    const NodeStore* store, const char* name, size_t length
-) noexcept nogil
-# The first reference below a node of the form whose name has no definition, or NOTHING.
-cdef uint32_t find_unknown_name(
-    const NodeStore* store, const NormalForm* form, uint32_t node
-) noexcept nogil
 # Call once per form, before its first `intern`.
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
 # The node of this content, or NOTHING.
@@ -80,12 +83,5 @@ cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noex
 cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
 cdef void release(NodeStore* store, uint32_t node) noexcept nogil
 
-# Definitions that a node refers to, directly or through others, each once.
-cdef void collect_references(
-    const NodeStore* store, uint32_t node, vector[uint32_t]* found
-) noexcept nogil
-# Takes over the caller's use of `root`. The name must be new, or the number an old one.
-cdef uint32_t add_definition(
-    NodeStore* store, const char* name, size_t length, uint32_t root
-) noexcept nogil
+# Gives a definition another root: takes over the caller's use of it, releases the old one.
 cdef void replace_definition(NodeStore* store, uint32_t definition, uint32_t root) noexcept nogil
