@@ -18,7 +18,7 @@ from exchange.serving.changed_bookings import SharedBookings
 
 
 class Paths(Protocol):
-    """What the index found: see `matcher_ext.snapshot.Paths`."""
+    """What the index found: see `matcher_ext.paths.Paths`."""
 
     def shares(self, keys: NDArray[np.int64]) -> NDArray[np.float64]: ...
     def labels(self, key: int) -> list[str]: ...
