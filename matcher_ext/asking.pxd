@@ -2,10 +2,11 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from matcher_ext.arena cimport Truth
+from matcher_ext.bitmaps cimport fetch_line
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.filling cimport Scratch, get_bit
 from matcher_ext.plan cimport (
-    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan,
+    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan, lazy_test,
 )
 
 cdef enum Memo:
@@ -41,6 +42,15 @@ cdef bint run_wide(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
     uint32_t without,
 ) noexcept nogil
+
+
+cdef inline void fetch_asked(
+    const Plan* plan, const Scratch* scratch, uint32_t atom
+) noexcept nogil:
+    """What asking for it reads first."""
+    fetch_line(&scratch.memos[atom - plan.totals.filled])
+    if atom < plan.totals.leaves:
+        fetch_line(lazy_test(plan, atom))
 
 
 cdef inline bint run_program(

@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.graph cimport GraphScratch
+from matcher_ext.lanes cimport Lanes
 from matcher_ext.plan cimport AttributeIndex, Plan
 from matcher_ext.routes cimport Walk
 from matcher_ext.visit cimport Visit
@@ -53,6 +54,7 @@ cdef cppclass Scratch:
     vector[uint32_t] rows       # .. and the rows of CLUE_ROWS that they find
     vector[uint32_t] found      # candidates that all rows list
     vector[Run] runs
+    Lanes lanes                 # records that wait to be run (rounds.pxd)
     vector[uint32_t] nodes      # true inner nodes of a level
     vector[uint32_t] matched    # entries, but those of ..
     size_t direct               # .. so many direct terminals, whose bits are set

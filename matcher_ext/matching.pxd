@@ -11,7 +11,8 @@
 The walk over the exchange graph stays in the scratch until the next visit, for its paths.
 
 A Scratch is the memory of one call at a time; several threads match on one plan, each with its
-own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit.
+own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit. Records wait
+for others to be run together, up to the end of their level (rounds.pxd).
 """
 from matcher_ext.catalog cimport CatalogTable
 from matcher_ext.filling cimport Scratch

@@ -8,13 +8,13 @@ from matcher_ext.asking cimport (
     ask,
     forget_asked,
     last_atom,
-    run_program,
     run_without_last,
     set_out,
 )
 from matcher_ext.filling cimport Run, fill_carried, fill_missing, set_bit
 from matcher_ext.plan cimport *
 from matcher_ext.results cimport emit_shared, forget_direct, keep_direct
+from matcher_ext.rounds cimport next_record, pass_record, run_rounds, run_soon
 from matcher_ext.routes cimport end_walk, open_walk
 from matcher_ext.visit cimport is_eligible
 from matcher_ext.bitmaps cimport fetch_line, first_one
@@ -35,31 +35,6 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     open_walk(&plan.routes.routes, &scratch.walk)
     scratch.answered_by = NULL
     scratch.wants_paths = False
-
-
-# Records.
-
-cdef inline void add_entries(Scratch* scratch, const uint32_t* record) noexcept nogil:
-    cdef const uint32_t* after = record + 2 + (record[1] & RECORD_LENGTH)
-    cdef uint32_t i
-    if record[1] & RECORD_ONE:
-        scratch.matched.push_back(after[0])
-    elif record[1] & RECORD_MANY:
-        for i in range(after[1]):
-            scratch.matched.push_back(after[0] + i)
-
-
-cdef inline const uint32_t* run_record(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
-) noexcept nogil:
-    """Runs one record and returns the next."""
-    cdef uint32_t header = record[1]
-    cdef const uint32_t* after = record + 2 + (header & RECORD_LENGTH)
-    if run_program(plan, table, scratch, record + 1):
-        if record[0] != NOTHING:
-            set_bit(scratch, record[0])
-        add_entries(scratch, record)
-    return after + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
 
 
 # 3. Pairs.
@@ -98,7 +73,7 @@ cdef void run_pair(
                 continue
             scratch.turns[turn >> 6] |= <uint64_t>1 << (turn & 63)
             scratch.turned.push_back(turn)
-        run_record(plan, table, scratch, plan.records + found[i].record)
+        run_soon(plan, table, scratch, plan.records + found[i].record)
 
 
 # 4. The partition.
@@ -108,7 +83,8 @@ cdef inline void run_records(
 ) noexcept nogil:
     cdef const uint32_t* record = plan.records + first
     while record < plan.records + end:
-        record = run_record(plan, table, scratch, record)
+        run_soon(plan, table, scratch, record)
+        record = next_record(record)
 
 
 cdef void run_partition(
@@ -173,7 +149,7 @@ cdef void run_last_hops(
         if hop.turn != NOTHING:
             scratch.turns[hop.turn >> 6] |= <uint64_t>1 << (hop.turn & 63)
             scratch.turned.push_back(hop.turn)
-        add_entries(scratch, record)
+        pass_record(scratch, record)
         if scratch.wants_paths:
             ask(plan, table, scratch, last_atom(record + 1))
 
@@ -237,7 +213,9 @@ cdef void run_leaf_streams(
         record = plan.records + stream.records
         end = plan.records + after.records
         while record < end:
-            record = run_record(plan, table, scratch, record)
+            run_soon(plan, table, scratch, record)
+            record = next_record(record)
+    run_rounds(plan, table, scratch, 0)
 
 
 # 6. Levels.
@@ -262,7 +240,8 @@ cdef void run_inner_stream(
             scratch.matched.push_back(stream[0] + i)
         stream += 2
     for i in range(records):
-        stream = run_record(plan, table, scratch, stream)
+        run_soon(plan, table, scratch, stream)
+        stream = next_record(stream)
 
 
 cdef void gather_nodes(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
@@ -290,6 +269,7 @@ cdef void run_levels(
             if i + NEAR < count:
                 fetch_line(plan.records + offsets[scratch.nodes[i + NEAR]])
             run_inner_stream(plan, table, scratch, plan.records + offsets[scratch.nodes[i]])
+        run_rounds(plan, table, scratch, 0)
 
 
 # 7. Clear.
@@ -373,7 +353,7 @@ cdef bint begin_match(
 cdef void run_match(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
     cdef size_t i
     for i in range(section_count(plan, ALWAYS)):
-        run_record(plan, table, scratch, plan.records + plan.always[i])
+        run_soon(plan, table, scratch, plan.records + plan.always[i])
     run_pairs(plan, table, scratch)
     run_partition(plan, table, scratch)
     find_all_runs(plan, scratch)
