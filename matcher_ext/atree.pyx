@@ -141,6 +141,7 @@ cdef class ATree(DynamicState):
         for name in answers.names:
             if name in self.reaches or any(name in other.names for other in self.answers):
                 raise ValueError(f"@{name} has an answer already")
+        for name in answers.names:
             if not self.has_definition(name):
                 self.define(name, "false")
         with self.lock:

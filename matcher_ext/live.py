@@ -278,9 +278,9 @@ class LiveIndex:
         if any(name in answers.names for answers in self._state.snapshot.answers):
             raise ValueError(f"@{name} is answered by code and has no other meaning")
         self._need_definitions(text)
+        self._dynamic.define(name, text)
         if name in self._names:
             self._replaced.add(name)
-        self._dynamic.define(name, text)
 
     def _need_definitions(self, text: str) -> None:
         """The small index needs its own copy of what a text refers to."""

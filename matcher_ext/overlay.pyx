@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from matcher_ext.arena cimport NOTHING
 from matcher_ext.graph cimport find_plan_definition, reach_of
 
-from matcher_ext.refusals import UnknownIdError
+from matcher_ext.refusals import UnknownDefinitionError, UnknownIdError
 
 
 cdef class Overlay:
@@ -33,7 +33,7 @@ cdef class Overlay:
         return 0
 
     cdef int _borrow(self, PlanBuffer below, bytes name) except -1:
-        cdef uint32_t definition = find_plan_definition(&self.definitions.plan, name)
+        cdef uint32_t definition = find_meaning(self.definitions, name)
         cdef uint32_t slot = self.definitions.plan.definition_slots[2 * <size_t>definition]
         if slot != NOTHING:     # some entry asks for it
             self.wanted.push_back(reach_of(&below.plan, find_plan_definition(&below.plan, name)))
@@ -46,7 +46,7 @@ cdef class Overlay:
         cdef int negated
         if old == NOTHING:
             return 0            # nothing below refers to it
-        definition = find_plan_definition(&self.definitions.plan, name)
+        definition = find_meaning(self.definitions, name)
         for negated in range(2):
             slot = below.plan.definition_slots[2 * <size_t>old + negated]
             if slot != NOTHING:
@@ -61,3 +61,10 @@ cdef class Overlay:
         self.replaced.push_back(slot)
         self.meanings.push_back(Meaning(root, negated))
         self.meaning_of[slot] = <uint32_t>self.meanings.size()
+
+
+cdef uint32_t find_meaning(PlanBuffer definitions, bytes name) except? 0:
+    cdef uint32_t definition = find_plan_definition(&definitions.plan, name)
+    if definition == NOTHING:
+        raise UnknownDefinitionError(f"@{name.decode()} has no new meaning")
+    return definition

@@ -18,7 +18,21 @@ from matcher_ext import (
     UnknownIdError,
 )
 from targeting import parse
-from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
+from tests.matcher_ext.expressions import CATALOG, TYPES, judge, texts, visits
+
+ONE_OF_EACH = (
+    "publisher = 'US'",
+    "country starts with 'U'",
+    "age >= 18",
+    "score < 0.5",
+    "mobile = true",
+    "time < '2026-11-15T00:00:00Z'",
+    "segments one of ('cars')",
+    "numbers all of (1, 2)",
+    "address in network ('10.0.0.0/8')",
+    "place within 5 km of (48.85, 2.35)",
+    "seen during 'Mon-Fri 08:00-18:00'",
+)
 
 
 def index_of(entries: dict[int, str], definitions: dict[str, str] | None = None) -> ATree:
@@ -79,6 +93,78 @@ def test_ids_are_any_64_bit_integers() -> None:
 def test_an_empty_index_matches_nothing() -> None:
     assert ATree(CATALOG).match({"age": 1}) == []
     assert len(ATree(CATALOG)) == 0
+
+
+@pytest.mark.parametrize("visit", [{}, {"age": 1}, {"country": "unseen", "segments": ["unseen"]}])
+def test_true_matches_every_visit_and_false_none(visit: dict[str, Any]) -> None:
+    index = index_of(
+        {1: "true", 2: "false", 3: "not true", 4: "not false", 5: "true and (false or true)"}
+    )
+    index.define("always", "true")
+    index.insert_many([6, 7], ["@always", "not @always"])
+    assert index.match(visit) == [1, 4, 5, 6]
+    index.define("always", "false")
+    assert index.match(visit) == [1, 4, 5, 7]
+    index.delete(1)
+    assert index.match(visit) == [4, 5, 7]
+    assert index.freeze().stats()["entries"] == 6
+
+
+def test_a_text_that_no_expression_names_is_unequal_to_all_that_are_named() -> None:
+    entries = {
+        1: "country = 'US'",
+        2: "country != 'US'",
+        3: "country in ('US', 'DE')",
+        4: "country not in ('US', 'DE')",
+        5: "country is present",
+        6: "segments one of ('US')",
+        7: "segments none of ('US')",
+        8: "segments only of ('US')",
+        9: "publisher = 'US'",
+        10: "not (publisher = 'US')",
+    }
+    index = index_of(entries)
+    for unseen in ("FR", "", "US ", "us", "\u00e9" * 300):
+        visit = {"country": unseen, "segments": [unseen]}
+        assert index.match(visit) == [2, 4, 5, 7] == judge(entries, {}, visit)
+
+
+def test_a_visit_without_attributes_meets_what_asks_for_none() -> None:
+    """Of every type: comparisons and their negations are undefined."""
+    entries = {}
+    for number, condition in enumerate(ONE_OF_EACH):
+        entries[4 * number] = condition
+        entries[4 * number + 1] = f"not ({condition})"
+        entries[4 * number + 2] = f"{condition.split()[0]} is missing"
+        entries[4 * number + 3] = f"({condition}) or not ({condition})"
+    index = index_of(entries)
+    missing = [entry for entry in entries if entry % 4 == 2]
+    for visit in ({}, dict.fromkeys(TYPES), {"unknown": 1}):
+        assert index.match(visit) == missing == judge(entries, {}, visit)
+
+
+def test_numbers_reach_to_the_ends_of_64_bits() -> None:
+    low, high = -(2**63), 2**63 - 1
+    entries = {
+        1: f"age = {low}",
+        2: f"age <= {low}",
+        3: f"age > {low}",
+        4: f"age = {high}",
+        5: f"age >= {high}",
+        6: f"age < {high}",
+        7: f"age between {low} and {high}",
+        8: f"age not between {low + 1} and {high - 1}",
+        9: f"numbers one of ({low}, {high})",
+        10: f"numbers only of ({low}, {high})",
+    }
+    index = index_of(entries)
+    assert index.match({"age": low, "numbers": [low]}) == [1, 2, 6, 7, 8, 9, 10]
+    assert index.match({"age": high, "numbers": [high, low]}) == [3, 4, 5, 7, 8, 9, 10]
+    assert index.match({"age": 0, "numbers": [high, 0]}) == [3, 6, 7, 9]
+    for beyond in (low - 1, high + 1):
+        assert index.match({"age": beyond, "numbers": [beyond]}) == []
+        with pytest.raises(ExpressionError):
+            index.insert(11, f"age = {beyond}")
 
 
 def test_inserting_a_present_id_changes_nothing() -> None:
@@ -154,6 +240,34 @@ def test_deleting_a_parent_keeps_its_shared_child() -> None:
     assert index.stats()["nodes"] == 0
     index.insert(2, "age = 1 and mobile")
     assert index.match({"age": 1, "mobile": True}) == [2]
+
+
+def test_a_single_predicate_may_be_a_part_of_others_and_a_definition() -> None:
+    entries = {
+        1: "age = 1",
+        2: "age = 1 and mobile",
+        3: "age = 1 or mobile",
+        4: "@one and mobile",
+        5: "not (age = 1)",
+        6: "age = 1",
+    }
+    definitions = {"one": "age = 1"}
+    index = index_of(entries, definitions)
+    for gone in (0, 2, 1, 6, 3, 4):
+        if gone:
+            index.delete(gone)
+            del entries[gone]
+        for visit in ({"age": 1}, {"age": 1, "mobile": True}, {"age": 2, "mobile": True}, {}):
+            assert index.match(visit) == judge(entries, definitions, visit)
+            assert index.freeze().match(visit) == judge(entries, definitions, visit)
+
+
+def test_a_refused_answer_defines_none_of_its_names() -> None:
+    index = index_of({}, {"taken": "true"})
+    index.answer_slots(["answered"], lambda ask: {"answered": ask("taken")})
+    with pytest.raises(ValueError, match="@answered has an answer already"):
+        index.answer_slots(["new", "answered"], lambda _ask: {})
+    assert not index.has_definition("new")
 
 
 def test_equal_expressions_share_one_node() -> None:

@@ -247,6 +247,64 @@ def test_a_table_of_chunks_is_counted_as_one() -> None:
     assert ids.tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("copies", [1, MANY])
+def test_a_column_that_is_not_there_is_an_attribute_that_is_missing(copies: int) -> None:
+    """Row by row, and in blocks."""
+    snapshot = freeze(
+        [
+            "age >= 18",
+            "country is missing",
+            "country = 'US' or age = 17",
+            "not (segments one of ('cars'))",
+            "place is missing and geo.utc_offset is missing",
+        ]
+    )
+    batch = pa.RecordBatch.from_pydict({"age": [17, 18, None] * copies})
+    assert snapshot.count_batch(batch).tolist() == [copies, 3 * copies, copies, 0, 3 * copies]
+    offsets, ids = snapshot.match_batch(batch)
+    assert split(offsets[:4], ids) == [[1, 2, 4], [0, 1, 4], [1, 4]]
+    nothing = pa.RecordBatch.from_pydict({"unknown": [17, 18, None] * copies})
+    assert snapshot.count_batch(nothing).tolist() == [0, 3 * copies, 0, 0, 3 * copies]
+
+
+def test_chunks_of_any_size_are_counted_in_blocks_with_the_groups_of_their_rows() -> None:
+    """Dictionaries differ from chunk to chunk, and so do the chunks of one column and another."""
+    chosen = random.Random(4)
+    rows = [
+        {"country": chosen.choice(["US", "DE", "FR", None]), "age": chosen.choice([17, 18, None])}
+        for _ in range(3 * MANY)
+    ]
+    groups = np.array([chosen.randrange(-1, 3) for _ in rows])
+    entries = ["country = 'DE'", "country != 'US' and age >= 18", "age is missing", "country = 'é'"]
+    table = pa.table(
+        {
+            "country": chop(chosen, [row["country"] for row in rows], pa.string()),
+            "age": chop(chosen, [row["age"] for row in rows], pa.int64()),
+        }
+    )
+    assert table["country"].num_chunks != table["age"].num_chunks
+    expected = np.zeros((3, len(entries)), np.int64)
+    trees = [parse(text, CATALOG) for text in entries]
+    for row, group in zip(rows, groups, strict=True):
+        if group >= 0:
+            expected[group] += [tree.evaluate(row) is True for tree in trees]
+    snapshot = freeze(entries)
+    assert snapshot.count_batch(table, groups).tolist() == expected.tolist()
+    assert snapshot.count_batch(table, groups, working_bytes=1).tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="group"):
+        snapshot.count_batch(table, groups[1:])
+
+
+def chop(chosen: random.Random, values: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
+    chunks, first = [], 0
+    while first < len(values):
+        end = first + chosen.randrange(1, 150)
+        chunk = pa.array(values[first:end], kind)
+        chunks.append(chunk.dictionary_encode() if kind == pa.string() else chunk)
+        first = end
+    return pa.chunked_array(chunks)
+
+
 def test_a_column_of_another_type_is_malformed_not_an_error() -> None:
     snapshot = freeze(["age >= 18", "age is missing", "segments is missing"])
     batch = pa.RecordBatch.from_pydict(

@@ -8,7 +8,9 @@ import pytest
 
 from matcher_ext import (
     ATree,
+    DefinitionCycleError,
     DuplicateIdError,
+    ExpressionError,
     LiveIndex,
     Snapshot,
     UnknownDefinitionError,
@@ -79,6 +81,27 @@ def test_ids_are_refused_as_in_any_index() -> None:
     assert 1 not in live
 
 
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("nonsense = 1", ExpressionError),
+        ("@nothing or age = 2", UnknownDefinitionError),
+        ("not @outer", DefinitionCycleError),
+        ("@edge", DefinitionCycleError),
+    ],
+)
+def test_a_refused_meaning_leaves_the_old_one(text: str, error: type[Exception]) -> None:
+    definitions = {"edge": "age = 1", "outer": "@edge or mobile"}
+    live = LiveIndex(freeze({1: "@edge", 2: "not @edge", 3: "@outer"}, **definitions))
+    with pytest.raises(error):
+        live.define("edge", text)
+    live.insert(4, "@edge")
+    assert live.match({"age": 1, "mobile": False}) == [1, 3, 4]
+    assert live.match({"age": 2, "mobile": False}) == [2]
+    live.define("edge", "age = 2")
+    assert live.match({"age": 2, "mobile": False}) == [1, 3, 4]
+
+
 def test_readers_see_one_state_or_the_next_while_writers_change_it() -> None:
     live = LiveIndex(freeze({1: "age = 1"}))
     odd: list[list[int]] = []
@@ -101,6 +124,44 @@ def test_readers_see_one_state_or_the_next_while_writers_change_it() -> None:
     for thread in threads:
         thread.join()
     assert odd == []
+
+
+def test_eight_readers_see_whole_generations_while_another_swaps() -> None:
+    """Each generation has ids, a definition and an entry beside the snapshot of its own, all of
+    which a visit meets: whoever saw parts of two would find a set that never was."""
+    live = LiveIndex(make_generation(0))
+    live.apply(entries={900: "@edge"})
+    known = {frozenset(live.match({"age": 1}))}
+    seen: list[set[frozenset[int]]] = [set() for _ in range(8)]
+    finished = threading.Event()
+
+    def read(found: set[frozenset[int]]) -> None:
+        while not finished.is_set():
+            found.add(frozenset(live.match({"age": 1})))
+
+    threads = [threading.Thread(target=read, args=(found,)) for found in seen]
+    for thread in threads:
+        thread.start()
+    for number in range(1, 60):
+        known.add(frozenset(range(number * 1000, number * 1000 + 100)))
+        live.swap(make_generation(number))
+        known.add(frozenset([*range(number * 1000, number * 1000 + 50), number * 1000 + 900]))
+        live.apply(
+            definitions=[("edge", "age = 1"), ("other", "age = 2")],
+            entries={number * 1000 + 900: "@edge"},
+        )
+    finished.set()
+    for thread in threads:
+        thread.join()
+    assert all(found for found in seen), "each of them has read"
+    assert set().union(*seen) <= known
+    assert len(set().union(*seen)) > 2, "while it was swapped"
+
+
+def make_generation(number: int) -> Snapshot:
+    first = number * 1000
+    entries = {first + place: "@edge" if place < 50 else "@other" for place in range(100)}
+    return freeze(entries, edge="age = 1", other="age = 1")
 
 
 def test_many_changes_are_published_as_one() -> None:

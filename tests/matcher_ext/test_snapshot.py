@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import struct
@@ -131,6 +132,21 @@ def test_saving_replaces_the_file_and_leaves_nothing_else_behind(saved: Path) ->
     assert len(Snapshot.open(saved)) == 0
     assert len(mapped) == 5
     assert mapped.match(VISIT) == make_index().match(VISIT)
+    assert [path.name for path in saved.parent.iterdir()] == ["index.atree"]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = saved.read_bytes()
+
+    def fail(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        ATree(CATALOG).freeze().save(saved)
+    assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == ["index.atree"]
 
 

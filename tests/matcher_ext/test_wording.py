@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matcher_ext import ATree
+from matcher_ext import ATree, UnknownIdError
 from targeting import Catalog, parse
 from targeting.catalog import Attribute, AttributeType
 from tests.matcher_ext.expressions import CATALOG, CONDITIONS, visits
@@ -42,6 +43,15 @@ def test_an_entry_that_matches_has_no_reasons() -> None:
     index = ATree(CATALOG)
     index.insert(1, "age >= 18 or mobile")
     assert index.why_not({"mobile": True}, [1]) == {1: []}
+
+
+def test_reasons_and_pictures_of_an_absent_id_are_refused() -> None:
+    index = ATree(CATALOG)
+    index.insert(1, "age >= 18")
+    with pytest.raises(UnknownIdError, match="id 2 is not in the index"):
+        index.why_not({"age": 18}, [1, 2])
+    with pytest.raises(UnknownIdError, match="id 2 is not in the index"):
+        index.to_graphviz(2)
 
 
 def test_a_missing_required_attribute_is_a_reason() -> None:
