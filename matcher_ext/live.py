@@ -4,15 +4,17 @@
 
 A changed entry dies in the snapshot and is inserted into the small index. A changed definition is
 answered through its slot, whatever the number of entries behind it. Readers take one reference to
-an immutable state; writers make the next state under a lock and swap that reference.
+an immutable state; writers make the next state under a lock and swap that reference. A change that
+is refused leaves nothing behind: the small index is then made anew from its texts.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -109,22 +111,37 @@ class State:
         return self.snapshot.match_with_paths(visit, self.overlay, self.beside)
 
 
+@dataclass(slots=True)
+class Changes:
+    """Since the snapshot. `entries` and `meanings` are the texts that the small index holds."""
+
+    entries: dict[int, str] = field(default_factory=dict)
+    meanings: dict[str, str] = field(default_factory=dict)
+    dead: set[int] = field(default_factory=set)
+    replaced: set[str] = field(default_factory=set)  # of meanings: the snapshot has another
+
+    def copy(self) -> Changes:
+        return Changes(
+            self.entries.copy(), self.meanings.copy(), self.dead.copy(), self.replaced.copy()
+        )
+
+
 class LiveIndex:
-    """Safe for any number of readers and writers at once: swap of one reference."""
+    """Safe for any number of readers and writers at once: swap of one reference. Whatever raises
+    has changed nothing."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._lock = threading.Lock()
         self._begin(snapshot)
 
     def _begin(self, snapshot: Snapshot) -> None:
+        names = frozenset(snapshot.definition_names())
+        dynamic = make_dynamic(snapshot, names)
         self._base = snapshot  # reads definitions; what the state has may be another graph over it
-        self._dynamic = ATree(snapshot.catalog)
-        self._dead: set[int] = set()
-        self._replaced: set[str] = set()
-        self._names = frozenset(snapshot.definition_names())
-        for answers in snapshot.answers:
-            self._take_answers(snapshot, answers)
-        self._state = State(snapshot, self._dynamic.freeze(), None, len(snapshot))
+        self._names = names
+        self._dynamic = dynamic
+        self._changes = Changes()
+        self._state = State(snapshot, dynamic.freeze(), None, len(snapshot))
 
     def __len__(self) -> int:
         return self._state.size
@@ -146,20 +163,22 @@ class LiveIndex:
     def insert(self, entry_id: int, expression: str | HasText) -> None:
         """Adds one entry. The id must be new, or deleted before."""
         text = expression if isinstance(expression, str) else expression.text
-        with self._lock:
+        with self._changing() as changes:
             if self._holds(entry_id):
                 raise DuplicateIdError(f"id {entry_id} is already in the index")
             self._need_definitions(text)
             self._dynamic.insert(entry_id, text)
+            changes.entries[entry_id] = text
             self._publish()
 
     def delete(self, entry_id: int) -> None:
         """Removes one entry. The id must be present."""
-        with self._lock:
+        with self._changing() as changes:
             if entry_id in self._dynamic:
                 self._dynamic.delete(entry_id)
+                del changes.entries[entry_id]
             elif self._holds(entry_id):
-                self._dead.add(entry_id)
+                changes.dead.add(entry_id)
             else:
                 raise UnknownIdError(f"id {entry_id} is not in the index")
             self._publish()
@@ -167,8 +186,8 @@ class LiveIndex:
     def define(self, name: str, expression: str | HasText) -> None:
         """Gives `@name` its meaning, or a new one, for the snapshot's entries as well."""
         text = expression if isinstance(expression, str) else expression.text
-        with self._lock:
-            self._define(name, text)
+        with self._changing() as changes:
+            self._define(changes, name, text)
             self._publish()
 
     def apply(
@@ -184,24 +203,18 @@ class LiveIndex:
         order, `dead` may name ids that are not there, `entries` take the place of what has their
         id, `routes` of the whole graph. `lent` are definitions as they are, for what entries refer
         to: without them, the first one that is needed costs reading the graph of the snapshot, a
-        second for millions of entries. Where a text is refused, nothing is published; the same
-        call may be tried again."""
+        second for millions of entries."""
         entries = entries or {}
-        with self._lock:
+        with self._changing() as changes:
             for name, text in definitions:
-                self._define(name, text)
+                self._define(changes, name, text)
             for name, text in lent:
                 if not self._dynamic.has_definition(name):
-                    self._need_definitions(text)
-                    self._dynamic.define(name, text)
-            replaced = [*{*dead, *entries}]
-            for entry_id in replaced:
-                if entry_id in self._dynamic:
-                    self._dynamic.delete(entry_id)
-            below = self._state.snapshot.entries_of(replaced)
-            self._dead.update(compress(replaced, (below >= 0).tolist()))
+                    self._give_meaning(changes, name, text)
+            self._bury(changes, [*{*dead, *entries}])
             self._need_definitions("\n".join(entries.values()))
             self._dynamic.insert_many(entries.keys(), entries.values())
+            changes.entries.update(entries)
             self._publish(None if routes is None else self._reroute(routes))
             return self._state
 
@@ -233,8 +246,12 @@ class LiveIndex:
         answers = SlotAnswers(names, function, asks)
         with self._lock:
             snapshot = bind_answers(self._state.snapshot, answers)
-            self._base = bind_answers(self._base, answers)
-            self._take_answers(snapshot, answers)
+            base = bind_answers(self._base, answers)
+            take_answers(self._dynamic, base, self._names, answers)
+            self._base = base
+            for name in answers.names:
+                self._changes.meanings.pop(name, None)
+                self._changes.replaced.discard(name)
             self._publish(snapshot)
 
     def match(self, visit: Mapping[str, Any]) -> list[int]:
@@ -259,28 +276,58 @@ class LiveIndex:
                 "entries": self._state.size,
                 "snapshot": len(self._state.snapshot),
                 "beside": len(self._state.beside),
-                "dead": len(self._dead),
-                "replaced definitions": len(self._replaced),
+                "dead": len(self._changes.dead),
+                "replaced definitions": len(self._changes.replaced),
             }
 
-    def _take_answers(self, snapshot: Snapshot, answers: SlotAnswers) -> None:
-        """Everything is asked through the small index, so it needs all that may be asked for."""
-        for name in sorted({*answers.names, *answers.asks} & self._names):
-            self._dynamic.copy_definition(snapshot, name)
-        self._dynamic.answer_slots(answers.names, answers.function, answers.asks)
+    @contextmanager
+    def _changing(self) -> Iterator[Changes]:
+        with self._lock:
+            before = self._changes.copy()
+            try:
+                yield self._changes
+            except BaseException:
+                if self._changes != before:  # copies of the snapshot's definitions do no harm
+                    self._restore(before)
+                raise
+
+    def _restore(self, changes: Changes) -> None:
+        """Names first, with no meaning: each of them may be used in any other."""
+        self._changes = changes
+        self._dynamic = make_dynamic(self._base, self._names)
+        for name in changes.meanings:
+            self._dynamic.define(name, "false")
+        for name, text in changes.meanings.items():
+            self._need_definitions(text)
+            self._dynamic.define(name, text)
+        self._need_definitions("\n".join(changes.entries.values()))
+        self._dynamic.insert_many(changes.entries.keys(), changes.entries.values())
 
     def _holds(self, entry_id: int) -> bool:
         return entry_id in self._dynamic or (
-            entry_id in self._state.snapshot and entry_id not in self._dead
+            entry_id in self._state.snapshot and entry_id not in self._changes.dead
         )
 
-    def _define(self, name: str, text: str) -> None:
+    def _define(self, changes: Changes, name: str, text: str) -> None:
         if any(name in answers.names for answers in self._state.snapshot.answers):
             raise ValueError(f"@{name} is answered by code and has no other meaning")
+        self._give_meaning(changes, name, text)
+        if name in self._names:
+            changes.replaced.add(name)
+
+    def _give_meaning(self, changes: Changes, name: str, text: str) -> None:
         self._need_definitions(text)
         self._dynamic.define(name, text)
-        if name in self._names:
-            self._replaced.add(name)
+        changes.meanings[name] = text
+
+    def _bury(self, changes: Changes, entry_ids: list[int]) -> None:
+        """Wherever they are, if they are anywhere."""
+        for entry_id in entry_ids:
+            if entry_id in self._dynamic:
+                self._dynamic.delete(entry_id)
+                del changes.entries[entry_id]
+        below = self._state.snapshot.entries_of(entry_ids)
+        changes.dead.update(compress(entry_ids, (below >= 0).tolist()))
 
     def _need_definitions(self, text: str) -> None:
         """The small index needs its own copy of what a text refers to."""
@@ -296,9 +343,27 @@ class LiveIndex:
         if snapshot is None:
             snapshot = self._state.snapshot
         beside = self._dynamic.freeze()
-        overlay = None
+        dead, replaced = self._changes.dead, self._changes.replaced
         borrowed = self._dynamic.borrowed
-        if self._dead or self._replaced or borrowed:
-            overlay = Overlay(snapshot, self._dead, beside, self._replaced, borrowed)
-        size = len(snapshot) - len(self._dead) + len(beside)
+        overlay = None
+        if dead or replaced or borrowed:
+            overlay = Overlay(snapshot, dead, beside, replaced, borrowed)
+        size = len(snapshot) - len(dead) + len(beside)
         self._state = State(snapshot, beside, overlay, size, bool(borrowed))
+
+
+def make_dynamic(snapshot: Snapshot, names: frozenset[str]) -> ATree:
+    """An index for what changes, with the code that answers the snapshot's definitions."""
+    dynamic = ATree(snapshot.catalog)
+    for answers in snapshot.answers:
+        take_answers(dynamic, snapshot, names, answers)
+    return dynamic
+
+
+def take_answers(
+    dynamic: ATree, snapshot: Snapshot, names: frozenset[str], answers: SlotAnswers
+) -> None:
+    """Everything is asked through the small index, so it needs all that may be asked for."""
+    for name in sorted({*answers.names, *answers.asks} & names):
+        dynamic.copy_definition(snapshot, name)
+    dynamic.answer_slots(answers.names, answers.function, answers.asks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from matcher_ext import (
     DuplicateIdError,
     ExpressionError,
     LiveIndex,
+    RefusedExpressionsError,
     Snapshot,
     UnknownDefinitionError,
     UnknownIdError,
@@ -177,11 +179,52 @@ def test_many_changes_are_published_as_one() -> None:
     assert (len(before), len(after), live.state) == (3, 3, after)
 
 
-def test_changes_that_are_refused_can_be_tried_again() -> None:
-    live = LiveIndex(freeze({1: "age = 1", 2: "age = 2"}))
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"dead": [2], "entries": {1: "nonsense = 1", 4: "true"}}, RefusedExpressionsError),
+        ({"dead": [2, 3], "entries": {5: "@nothing"}}, UnknownDefinitionError),
+        ({"definitions": [("edge", "true"), ("edge", "age =")]}, ExpressionError),
+        ({"definitions": [("new", "true"), ("edge", "@new and @new.er")]}, UnknownDefinitionError),
+        ({"definitions": [("edge", "true"), ("late", "@late")]}, UnknownDefinitionError),
+        ({"definitions": [("edge", "true"), ("beside", "@later")]}, DefinitionCycleError),
+        ({"lent": [("lent", "true")], "dead": [1, 3], "entries": {3: ""}}, RefusedExpressionsError),
+    ],
+)
+def test_a_refused_change_leaves_nothing_behind(
+    change: dict[str, Any], error: type[Exception]
+) -> None:
+    """Not even with the next one, which may be the same again."""
+    live = LiveIndex(freeze({1: "@edge", 2: "age = 2"}, edge="age = 1"))
+    live.apply(
+        definitions=[("beside", "age = 3"), ("later", "@beside or mobile")],
+        entries={3: "@edge and mobile", 6: "@later"},
+    )
+    live.define("beside", "age = 3 or age = 2")
+    stats = live.stats()
     for _ in range(2):
-        with pytest.raises(ValueError, match="nonsense"):
-            live.apply(dead=[2], entries={1: "nonsense = 1"})
-        assert live.match({"age": 1}) == [1]
-    live.apply(dead=[2], entries={1: "age = 3"})
-    assert (live.match({"age": 3}), live.match({"age": 2})) == ([1], [])
+        with pytest.raises(error):
+            live.apply(**change)
+        live.insert(9, "age = 9")
+        live.delete(9)
+        assert live.stats() == stats
+        assert live.match({"age": 1, "mobile": True}) == [1, 3, 6]
+        assert live.match({"age": 2, "mobile": False}) == [2, 6]
+    live.insert(4, "not @edge")
+    live.define("edge", "age = 2")
+    assert live.match({"age": 1, "mobile": True}) == [4, 6]
+    assert live.match({"age": 2, "mobile": True}) == [1, 2, 3, 6]
+
+
+def test_code_takes_the_place_of_a_new_meaning_and_stays_after_a_refusal() -> None:
+    live = LiveIndex(freeze({1: "@told", 2: "not @told"}, told="age = 1"))
+    live.define("told", "age = 2")
+    live.answer_slots(["told"], lambda _ask: {"told": True})
+    live.insert(3, "@told and mobile")
+    with pytest.raises(ExpressionError):
+        live.apply(definitions=[("new", "true"), ("newer", "age =")])
+    with pytest.raises(ValueError, match="answered by code"):
+        live.define("told", "age = 3")
+    assert live.match({"mobile": True}) == [1, 3]
+    live.delete(3)
+    assert live.match({"age": 1, "mobile": True}) == [1]

@@ -22,15 +22,23 @@ from matcher_ext import (
     ATree,
     DefinitionCycleError,
     DuplicateIdError,
+    ExpressionError,
     LiveIndex,
+    RefusedExpressionsError,
     Snapshot,
+    UnknownDefinitionError,
     UnknownIdError,
 )
 from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
+from tests.matcher_ext.test_batch import split, to_batch
 
 NAMES = ("first", "second")
 CODED = "coded"  # what code answers: whether `second` is true
 IDS = st.sampled_from((-(2**63), -1, 0, 1, 2, 3, 5, 8, 2**63 - 1))
+NO_ID = 7
+REFUSED = st.sampled_from(
+    (("age =", ExpressionError), ("mobile and @nothing", UnknownDefinitionError))
+)
 
 
 PARTS = (
@@ -57,6 +65,7 @@ class IndexMachine(RuleBasedStateMachine):
         self.live: LiveIndex | None = None
         self.live_entries: dict[int, str] = {}
         self.live_definitions: dict[str, str] = {}
+        self.kept: tuple[Snapshot, dict[int, str], dict[str, str]] | None = None
         self.seen: list[dict[str, Any]] = [{}]
 
     @initialize(seen=st.lists(visits(), min_size=1, max_size=3), first=texts(), second=texts())
@@ -114,6 +123,18 @@ class IndexMachine(RuleBasedStateMachine):
             self.index.define(name, text)
             self.definitions[name] = text
 
+    @rule(name=st.sampled_from((*NAMES, "third")), refused=REFUSED)
+    def refuse(self, name: str, refused: tuple[str, type[Exception]]) -> None:
+        text, error = refused
+        indexes: list[ATree | LiveIndex] = [self.index]
+        if self.live is not None:
+            indexes.append(self.live)
+        for index in indexes:
+            with pytest.raises(error):
+                index.define(name, text)
+            with pytest.raises(error):
+                index.insert(NO_ID, text)
+
     @rule(visit=visits())
     def see(self, visit: dict[str, Any]) -> None:
         self.seen = [*self.seen[-3:], visit]
@@ -131,7 +152,27 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule()
     def freeze(self) -> None:
-        assert len(self.index.freeze()) == len(self.entries)
+        snapshot = self.index.freeze()
+        assert len(snapshot) == len(self.entries)
+        self.kept = snapshot, dict(self.entries), dict(self.definitions)
+
+    @precondition(lambda self: self.kept is not None)
+    @rule()
+    def look_back(self) -> None:
+        """What was frozen stays as it was."""
+        assert self.kept is not None
+        snapshot, entries, definitions = self.kept
+        for visit in self.seen:
+            assert snapshot.match(visit) == judge_coded(entries, definitions, visit)
+
+    @rule(rows=st.lists(visits(malformed=False), max_size=3))
+    def count(self, rows: list[dict[str, Any]]) -> None:
+        snapshot, batch = self.index.freeze(), to_batch(rows)
+        expected = [judge_coded(self.entries, self.definitions, row) for row in rows]
+        assert split(*snapshot.match_batch(batch)) == expected
+        assert dict(zip(snapshot.ids.tolist(), snapshot.count_batch(batch), strict=True)) == {
+            entry: sum(entry in matched for matched in expected) for entry in self.entries
+        }
 
     @rule()
     def save_and_go_live(self) -> None:
@@ -163,9 +204,37 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES), text=texts(NAMES))
     def redefine_live(self, name: str, text: str) -> None:
         assert self.live is not None
-        if not is_cyclic(name, text, self.live_definitions):
+        if is_cyclic(name, text, self.live_definitions):
+            with pytest.raises(DefinitionCycleError):
+                self.live.define(name, text)
+        else:
             self.live.define(name, text)
             self.live_definitions[name] = text
+
+    @precondition(lambda self: self.live is not None)
+    @rule(
+        entries=st.dictionaries(IDS, texts((*NAMES, CODED)), max_size=3),
+        dead=st.sets(IDS, max_size=3),
+        name=st.sampled_from(NAMES),
+        text=texts(),
+        spoilt=st.booleans(),
+    )
+    def apply_live(
+        self, entries: dict[int, str], dead: set[int], name: str, text: str, *, spoilt: bool
+    ) -> None:
+        """Many changes as one, or none of them."""
+        assert self.live is not None
+        if spoilt:
+            with pytest.raises(RefusedExpressionsError):
+                self.live.apply(
+                    definitions=[(name, text)], dead=dead, entries={**entries, NO_ID: "age ="}
+                )
+            return
+        self.live.apply(definitions=[(name, text)], dead=dead, entries=entries)
+        self.live_definitions[name] = text
+        for entry in dead:
+            self.live_entries.pop(entry, None)
+        self.live_entries |= entries
 
     @invariant()
     def matches_like_the_evaluator(self) -> None:
