@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.matcher_ext.test_snapshot import INDEXES, mutate
-from tests.matcher_ext.test_state_machine import IndexMachine
+from tests.matcher_ext.test_state_machine import IndexMachine, ReorganisingMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
@@ -36,9 +36,10 @@ def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, kind: str,
     mutate(INDEXES[kind](), tmp_path, rounds=5000, seed=seed)
 
 
-def test_long_histories_match_like_the_evaluator() -> None:
+@pytest.mark.parametrize("machine", [IndexMachine, ReorganisingMachine])
+def test_long_histories_match_like_the_evaluator(machine: type[IndexMachine]) -> None:
     run_state_machine_as_test(
-        IndexMachine,
+        machine,
         settings=settings(deadline=None, max_examples=1000, stateful_step_count=50),
     )
 

@@ -71,6 +71,14 @@ def wait_until_alive(server: EligibilityServer) -> None:
         time.sleep(0.1)
 
 
+@pytest.fixture
+def directory(tmp_path: Path) -> SnapshotDirectory:
+    """With keys, and no snapshot yet."""
+    directory = SnapshotDirectory(tmp_path)
+    publish_keys(directory)
+    return directory
+
+
 @pytest.fixture(scope="module")
 def eligibility_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))

@@ -9,21 +9,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from exchange.serving.bookings import BookingRow, Bookings, write_bookings
 from exchange.serving.directory import DirectoryError
+from tests.serving import published
 
 
 def row(booking_id: int, campaign_id: int, net_cpm: float) -> BookingRow:
-    return BookingRow(
-        booking_id=booking_id,
+    return replace(
+        published.row(booking_id, net_cpm=net_cpm),
         campaign_id=campaign_id,
         campaign=f'Spring "{campaign_id}" · thé',
-        advertiser="Globex",
-        publisher="herald",
-        path=("herald", "adnet", "globex"),
-        fee_percent=12.5,
-        net_cpm=net_cpm,
     )
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from exchange.serving.bookings import BookingRow, Bookings, write_bookings
 from exchange.serving.changed_bookings import Beside, ChangedBookings
+from tests.serving import published
 
 # Few values, so that net CPM and campaign are often the same.
 Terms = tuple[float, int]
@@ -18,16 +20,7 @@ terms = st.tuples(st.sampled_from([0.5, 1.0, 1.0001]), st.integers(1, 3))
 
 def row(booking_id: int, of: Terms) -> BookingRow:
     net_cpm, campaign_id = of
-    return BookingRow(
-        booking_id=booking_id,
-        campaign_id=campaign_id,
-        campaign=f"Campaign {campaign_id}",
-        advertiser="Soda",
-        publisher="herald",
-        path=("herald", "soda"),
-        fee_percent=10.0,
-        net_cpm=net_cpm,
-    )
+    return replace(published.row(booking_id, net_cpm=net_cpm), campaign_id=campaign_id)
 
 
 def order(row: BookingRow) -> tuple[float, int, int]:

@@ -18,16 +18,9 @@ from exchange.serving.key_use import read_key_use
 from matcher_ext.desk import Bucket, Counts, Desk, Unfinished
 from tests.serving.asking import Reply
 from tests.serving.calling import post
-from tests.serving.published import BOTH_KEY, HERALD_KEY, publish, publish_keys
+from tests.serving.published import BOTH_KEY, HERALD_KEY, publish
 
 HERALD_HEADER = f"Api-Key {HERALD_KEY}"
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> SnapshotDirectory:
-    directory = SnapshotDirectory(tmp_path)
-    publish_keys(directory)
-    return directory
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,15 +30,7 @@ from tests.serving.published import (
     HERALD_KEY,
     REPORTS_KEY,
     publish,
-    publish_keys,
 )
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> SnapshotDirectory:
-    directory = SnapshotDirectory(tmp_path)
-    publish_keys(directory)
-    return directory
 
 
 def ask(

@@ -26,9 +26,7 @@ EXPRESSIONS = {
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> SnapshotDirectory:
-    directory = SnapshotDirectory(tmp_path)
-    publish_keys(directory)
+def directory(directory: SnapshotDirectory) -> SnapshotDirectory:
     publish(directory, EXPRESSIONS, catalog=seeded_catalog())
     return directory
 

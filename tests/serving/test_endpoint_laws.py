@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from targeting import parse
 from tests.serving.calling import call
-from tests.serving.published import publish, publish_keys
+from tests.serving.published import publish
 from tests.targeting.strategies import CATALOG, texts, visits
 
 bounded = settings(
@@ -27,13 +26,6 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
     max_leaves=30,
 )
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> SnapshotDirectory:
-    directory = SnapshotDirectory(tmp_path)
-    publish_keys(directory)
-    return directory
 
 
 @pytest.fixture

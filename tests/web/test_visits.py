@@ -87,19 +87,19 @@ def test_comes_with_a_campaign_from_its_page(dave: User, booking: Booking, log_i
     assert f'<option value="{booking.publisher_id}" selected>' in html
 
 
-@pytest.mark.django_db(transaction=True)
-def test_answers_from_the_live_snapshot(
-    dave: User,
-    booking: Booking,
-    campaign: Campaign,
-    edges: tuple[Edge, Edge],
-    log_in: LogIn,
-    settings: Settings,
-    tmp_path: Path,
-) -> None:
+@pytest.fixture
+def served(booking: Booking, settings: Settings, tmp_path: Path) -> Booking:
+    """The booking, in a snapshot that is live."""
     settings.SNAPSHOT_DIR = tmp_path
     assert run_build(build_id=request_build().pk)
-    asked = {"publisher": booking.publisher_id, "campaign": f"#{campaign.pk}"}
+    return booking
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_from_the_live_snapshot(
+    dave: User, served: Booking, edges: tuple[Edge, Edge], log_in: LogIn
+) -> None:
+    asked = {"publisher": served.publisher_id, "campaign": f"#{served.campaign_id}"}
     client = log_in(dave)
 
     visit = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}, "shoe_size": 44}
@@ -123,18 +123,10 @@ def test_answers_from_the_live_snapshot(
 
 @pytest.mark.django_db(transaction=True)
 def test_says_what_is_saved_and_not_served_yet(
-    dave: User,
-    booking: Booking,
-    campaign: Campaign,
-    edges: tuple[Edge, Edge],
-    log_in: LogIn,
-    settings: Settings,
-    tmp_path: Path,
+    dave: User, served: Booking, campaign: Campaign, log_in: LogIn
 ) -> None:
-    settings.SNAPSHOT_DIR = tmp_path
-    assert run_build(build_id=request_build().pk)
     visit = json.dumps({"geo": {"country": "USA"}, "site": {"cat": ["sports"]}})
-    asked = {"publisher": booking.publisher_id, "visit": visit}
+    asked = {"publisher": served.publisher_id, "visit": visit}
     client = log_in(dave)
 
     def ask(**more: str) -> str:
