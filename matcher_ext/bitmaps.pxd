@@ -32,6 +32,15 @@ cdef extern from * nogil:
             for (uint32_t k = i; k < i + 8; k++) a[k] |= b[k];
     }
     FOR_EACH_MACHINE
+    static uint32_t join_words(uint64_t* a, const uint64_t* b, uint32_t words) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < words; i++) {
+            a[i] &= b[i];
+            count += (uint32_t)__builtin_popcountll(a[i]);
+        }
+        return count;
+    }
+    FOR_EACH_MACHINE
     static size_t count_ones(const uint64_t* a, size_t words) {
         size_t count = 0;
         for (size_t i = 0; i < words; i++) count += (size_t)__builtin_popcountll(a[i]);
@@ -97,6 +106,8 @@ cdef extern from * nogil:
     uint32_t first_one(uint64_t word)
     void fetch_line(const void* p)
     void add_words(uint64_t* a, const uint64_t* b, uint32_t words)
+    # Keeps of a what b has as well; returns how many are left.
+    uint32_t join_words(uint64_t* a, const uint64_t* b, uint32_t words)
     size_t count_ones(const uint64_t* a, size_t words)
     # What the `count` ones of a bitmap stand for: their places, or the ids there.
     void write_places(const uint64_t* bits, size_t words, size_t count, uint32_t* target)

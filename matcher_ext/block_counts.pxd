@@ -1,4 +1,4 @@
-"""Counts of a whole circuit over a block: expression by expression, fetching ahead."""
+"""Counts of a whole circuit over a block, expression by expression."""
 from libc.stdint cimport int64_t
 
 from matcher_ext.slices cimport Slices

@@ -2,19 +2,10 @@
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from matcher_ext.blocks cimport MOST_ROWS, words_of
-from matcher_ext.circuit cimport C_NODE, DEEPEST, KIND_BITS, KIND_MASK, Circuit
-from matcher_ext.kept_answers cimport answer_at
+from matcher_ext.circuit cimport DEEPEST, Circuit
 from matcher_ext.plan cimport Expression
 from matcher_ext.rows cimport Rows, list_rows
-from matcher_ext.slices cimport (
-    CHUNK_WORDS, IS_LIST, UNANSWERED, Slices, answer_node, find_rows,
-)
-from matcher_ext.bitmaps cimport fetch_line
-
-cdef enum:
-    FAR = 6             # expressions ahead: their answers are fetched; twice as far, their states
-    FETCHED_WORDS = 16
-
+from matcher_ext.slices cimport CHUNK_WORDS, UNANSWERED, Slices, answer_node, find_rows
 
 cdef void add_by_group(
     const Slices* slices, const Rows* rows, const Expression* expression, int64_t* counts
@@ -54,49 +45,30 @@ cdef void begin_slices(Slices* slices) noexcept nogil:
     forget_answers(slices)
 
 
-cdef inline void fetch_states(const Slices* slices, uint32_t expression) noexcept nogil:
-    """What an expression asks soon. Words that are no nodes cost a wrong guess, no more."""
-    cdef const uint32_t* code = slices.circuit.code.data() + slices.circuit.roots[expression]
-    cdef uint32_t i
-    for i in range(<uint32_t>FETCHED_WORDS):
-        if code[i] & KIND_MASK == <uint32_t>C_NODE and code[i] >> KIND_BITS < slices.states.size():
-            fetch_line(slices.states.data() + (code[i] >> KIND_BITS))
-
-
-cdef inline void fetch_answers(const Slices* slices, uint32_t expression) noexcept nogil:
-    cdef const uint32_t* code = slices.circuit.code.data() + slices.circuit.roots[expression]
-    cdef const uint64_t* answer
-    cdef uint32_t state, i
-    for i in range(<uint32_t>FETCHED_WORDS):
-        if code[i] & KIND_MASK == <uint32_t>C_NODE and code[i] >> KIND_BITS < slices.states.size():
-            state = slices.states[code[i] >> KIND_BITS]
-            if state & 3 >= IS_LIST:
-                answer = answer_at(slices, state)
-                fetch_line(answer)
-                fetch_line(answer + 8)
+cdef void add_tallies(const Slices* slices, int64_t* counts) noexcept nogil:
+    """All at once: entries lie all over, and found one by one each would be waited for."""
+    cdef const Expression* expression = slices.circuit.expressions.data()
+    cdef uint32_t entry
+    cdef size_t i
+    for i in range(slices.tallies.size()):
+        for entry in range(expression[i].first, expression[i].first + expression[i].count):
+            counts[entry] += slices.tallies[i]
 
 
 cdef void count_block(Slices* slices, int64_t* counts) noexcept nogil:
     cdef const Circuit* circuit = slices.circuit
     cdef uint32_t expressions = circuit.end_expression - circuit.first_expression
-    cdef uint32_t fetched = expressions - 2 * FAR if expressions > 2 * FAR else 0
-    cdef const Expression* expression
-    cdef uint32_t entry, i
+    cdef bint by_group = slices.block.lines.size() != 0
+    cdef uint32_t i
     cdef Rows rows
     begin_slices(slices)
+    slices.tallies.assign(0 if by_group else expressions, 0)
     for i in range(expressions):
-        if i < fetched:
-            fetch_states(slices, i + 2 * FAR)
-            fetch_answers(slices, i + FAR)
-            fetch_line(counts + circuit.expressions[i + FAR].first)
         if slices.used * sizeof(uint64_t) > slices.most_answers:
             forget_answers(slices)
         find_rows(slices, circuit.code.data() + circuit.roots[i], 0, &rows)
-        if rows.count == 0:
-            continue
-        expression = &circuit.expressions[i]
-        if slices.block.lines.size():
-            add_by_group(slices, &rows, expression, counts)
-            continue
-        for entry in range(expression.first, expression.first + expression.count):
-            counts[entry] += rows.count
+        if not by_group:
+            slices.tallies[i] = <uint16_t>rows.count
+        elif rows.count:
+            add_by_group(slices, &rows, &circuit.expressions[i], counts)
+    add_tallies(slices, counts)

@@ -14,7 +14,12 @@ from front to back, and a predicate costs no look at the plan at all.
     C_LAZY                  leaf: tested visit by visit
     C_TRUE
     C_NODE                  node
-    C_AND, C_OR             number of children (an OR of none is false);  words;  children ..
+    C_AND, C_OR             number of children (an OR of none is false);  words;  leaves;  children ..
+
+Children stand in the order of their kinds, so that each kind has a loop of its own instead of a
+guess for each child: ranges (the narrowest first, it is the likeliest to be empty), what lies
+outside of one, members, strangers, all else. `leaves` says how many there are of the first four, a
+byte each, from the lowest; more than MOST_COUNTED of a kind count as all else.
 
 A *position* of an attribute is 2 * rank + 1 for the key of that rank, 2 * rank for what lies below
 it and above the key before: an interval of values is an interval of positions. Whether a set, an
@@ -52,6 +57,10 @@ cdef enum:
     DEEPEST = 64
     # Values of a member that still stands where it is used.
     SHORT_LIST = 8
+    # Words of an AND or an OR before its children.
+    HEADER_WORDS = 3
+    # Leaves of a kind that it counts.
+    MOST_COUNTED = 63
 
 cdef cppclass Circuit:
     """The expressions first_expression : end_expression of a plan. Never changed once written.

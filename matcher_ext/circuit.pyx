@@ -1,5 +1,5 @@
 """From a plan's graph to a circuit (circuit.pxd), in three steps: see write_circuit at the end."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort, unique
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
@@ -23,6 +23,7 @@ from matcher_ext.plan cimport *
 
 cdef enum:
     MOST_SIZE = 0xFFFF
+    OTHER_CLASS = 4
 
 cdef cppclass Survey:
     """What is known of each node of the plan before it is written."""
@@ -31,6 +32,7 @@ cdef cppclass Survey:
     vector[uint8_t] depths
     vector[uint32_t] numbers        # of nodes of the circuit, or NOTHING
     vector[uint32_t] waiting        # numbered, not written yet
+    vector[pair[uint64_t, uint32_t]] order  # children of the nodes being written
     # By leaf, written once: a leaf has many uses, and finding its positions takes a search.
     vector[uint32_t] leaf_starts    # into leaf_words, and the end
     vector[uint32_t] leaf_words
@@ -242,22 +244,66 @@ cdef void write_use(
     circuit.code.push_back(C_NODE | survey.numbers[number] << KIND_BITS)
 
 
+cdef uint32_t class_of(const Plan* plan, const Survey* survey, uint32_t number) noexcept nogil:
+    """Which loop a child belongs to: the byte of its count, or OTHER_CLASS."""
+    cdef uint32_t kind
+    if not is_leaf(plan, number) or survey.leaf_is_kept[number]:
+        return OTHER_CLASS
+    kind = survey.leaf_words[survey.leaf_starts[number]] & KIND_MASK
+    if kind == C_RANGE or kind == C_OUTSIDE:
+        return kind
+    if kind == C_MEMBER or kind == C_STRANGER:
+        return kind - C_MEMBER + 2
+    return OTHER_CLASS
+
+
+cdef uint32_t width_of(const Survey* survey, uint32_t leaf) noexcept nogil:
+    """Positions of a C_RANGE."""
+    cdef uint32_t bounds = survey.leaf_words[survey.leaf_starts[leaf] + 1]
+    return (bounds >> 16) - (bounds & 0xFFFF)
+
+
+cdef uint32_t order_children(
+    const Plan* plan, Survey* survey, const PlanNode* node
+) noexcept nogil:
+    """Puts the children on survey.order, by class and width; returns the word of leaves."""
+    cdef size_t first = survey.order.size()
+    cdef uint32_t counts[OTHER_CLASS + 1]
+    cdef uint32_t i, child, number
+    cdef pair[uint64_t, uint32_t] item
+    for i in range(OTHER_CLASS + 1):
+        counts[i] = 0
+    for i in range(node.count):
+        child = resolve(plan, plan.edges[node.first + i])
+        number = OTHER_CLASS if child == NOTHING else class_of(plan, survey, child)
+        if counts[number] == MOST_COUNTED:
+            number = OTHER_CLASS
+        counts[number] += 1
+        item.first = <uint64_t>number << 48
+        if number == 0:
+            item.first |= <uint64_t>width_of(survey, child) << 32
+        item.first |= i
+        item.second = child
+        survey.order.push_back(item)
+    sort(survey.order.begin() + first, survey.order.end())
+    return counts[0] | counts[1] << 8 | counts[2] << 16 | counts[3] << 24
+
+
 cdef void write_children(
     const Plan* plan, Survey* survey, const PlanNode* node, Circuit* circuit
 ) noexcept nogil:
-    """Predicates first: their rows need not be found, they are there."""
     cdef size_t start = circuit.code.size()
-    cdef uint32_t i, child
-    cdef int turn
+    cdef size_t first = survey.order.size()
+    cdef uint32_t leaves = order_children(plan, survey, node)
+    cdef uint32_t i
     circuit.code.push_back(
         (C_AND if node.kind == NORMAL_AND else C_OR) | node.count << KIND_BITS
     )
     circuit.code.push_back(0)
-    for turn in range(2):
-        for i in range(node.count):
-            child = resolve(plan, plan.edges[node.first + i])
-            if is_leaf(plan, child) == (turn == 0):
-                write_use(plan, survey, child, circuit)
+    circuit.code.push_back(leaves)
+    for i in range(node.count):
+        write_use(plan, survey, survey.order[first + i].second, circuit)
+    survey.order.resize(first)
     circuit.code[start + 1] = <uint32_t>(circuit.code.size() - start - 2)
 
 
@@ -278,6 +324,7 @@ cdef void write_node(
         circuit.code.push_back(C_TRUE)
     else:
         circuit.code.push_back(C_OR)
+        circuit.code.push_back(1)
         circuit.code.push_back(0)
 
 

@@ -51,6 +51,23 @@ cdef inline void read_range(
         count[0] = high - low
 
 
+cdef inline void read_piece(
+    const Slices* slices, const uint32_t* code, bint is_outside, uint32_t* first, uint32_t* count
+) noexcept nogil:
+    """C_RANGE or C_OUTSIDE, where the caller knows which."""
+    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
+    cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
+    cdef uint32_t low, high
+    if attribute.count == 0:
+        first[0] = 0
+        count[0] = 0
+        return
+    low = cuts[code[1] & 0xFFFF]
+    high = cuts[code[1] >> 16]
+    first[0] = attribute.rows + (high if is_outside else low)
+    count[0] = attribute.count - (high - low) if is_outside else high - low
+
+
 cdef inline uint32_t count_leaf(const Slices* slices, const uint32_t* code) noexcept nogil:
     """Kinds below C_ANY_OF."""
     cdef uint32_t kind = code[0] & KIND_MASK

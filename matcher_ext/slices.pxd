@@ -32,7 +32,8 @@ cdef enum:
     CHUNK_WORDS = 1 << 17       # of the pool
     MOST_LISTED = 96            # rows of a kept list
     FEW_TESTS = 16              # rows; a node that was tested so often is answered
-    FEW_OTHERS = 24             # rows; all carriers of an attribute but so few are one bitmap
+    FEW_MARKED = 4              # rows; so few are tested as they are
+    NOTHING_KNOWN = 0xFFFFFFFF
 
 cdef cppclass Slices:
     """The memory of one thread that counts."""
@@ -48,6 +49,7 @@ cdef cppclass Slices:
     vector[uint16_t] lists      # scratch, by depth of the recursion
     vector[uint64_t] bitmaps
     vector[uint64_t] marks      # scratch, empty between uses
+    vector[uint16_t] tallies    # by expression of the circuit: its rows in the block
 
 # The rows of a part; unless they are lasting, in the scratch of this depth or below.
 cdef void find_rows(

@@ -1,23 +1,20 @@
 """Evaluates parts of a circuit over a block (slices.pxd): nodes, single rows, ANDs, ORs."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy
 
-from matcher_ext.blocks cimport MISSING_PLACE, MOST_ROWS, Sorted, mark_of
+from matcher_ext.and_leaves cimport (
+    Start, consider_count, consider_leaves, filter_by_carriers, filter_by_marks, filter_by_range,
+)
 from matcher_ext.circuit cimport *
 from matcher_ext.kept_answers cimport answer_at, keep_answer, read_answer
-from matcher_ext.rows cimport Rows, list_rows, mark_rows, set_bitmap, set_list, set_none
-from matcher_ext.slice_leaves cimport (
-    count_leaf,
-    count_members,
-    find_leaf,
-    find_special,
-    list_members,
-    read_range,
-    test_members,
-    test_range,
-    test_special,
+from matcher_ext.rows cimport (
+    Rows, clear_rows, list_rows, mark_rows, set_bitmap, set_list, set_none,
 )
-from matcher_ext.bitmaps cimport add_words, count_ones
+from matcher_ext.or_leaves cimport add_leaves
+from matcher_ext.slice_leaves cimport (
+    count_leaf, find_leaf, find_special, test_members, test_range, test_special,
+)
+from matcher_ext.bitmaps cimport add_words, count_ones, join_words
 
 
 # Nodes.
@@ -62,7 +59,7 @@ cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t 
         return has_row(&rows, row)
     if kind < C_NODE:
         return test_special(slices, code, kind, number, row)
-    code += 2
+    code += HEADER_WORDS
     for i in range(number):
         if test_row(slices, code, row, depth) == (kind == C_OR):
             return kind == C_OR
@@ -71,18 +68,6 @@ cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t 
 
 
 # ANDs.
-
-cdef inline uint32_t filter_by_marks(
-    const Slices* slices, const uint16_t* list_, uint32_t count, uint64_t marks, uint16_t* target
-) noexcept nogil:
-    """What of a list may carry all attributes: settles most ANDs within the nearest cache."""
-    cdef const uint64_t* carried = slices.block.carried.data()
-    cdef uint32_t kept = 0, i
-    for i in range(count):
-        target[kept] = list_[i]
-        kept += marks & ~carried[list_[i]] == 0
-    return kept
-
 
 cdef uint32_t filter_by_rows(
     Slices* slices, uint16_t* list_, uint32_t count, const Rows* rows
@@ -97,33 +82,7 @@ cdef uint32_t filter_by_rows(
         list_[kept] = list_[i]
         kept += bits[list_[i] >> 6] >> (list_[i] & 63) & 1
     if rows.bits == NULL:
-        for i in range(rows.count):
-            slices.marks[rows.list[i] >> 6] = 0
-    return kept
-
-
-cdef uint32_t filter_by_range(
-    const Slices* slices, uint16_t* list_, uint32_t count, const uint32_t* code
-) noexcept nogil:
-    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
-    cdef const uint16_t* places = slices.block.places.data() + attribute.places
-    cdef uint32_t first, size, kept = 0, place, i
-    cdef uint32_t outside
-    if attribute.count == 0:
-        return 0
-    read_range(slices, code, &first, &size)
-    outside = code[0] & 1
-    if outside:
-        # The rows inside are those before the piece: from its end on, less a turn.
-        first = first - attribute.rows + size
-        first = first - attribute.count if first >= attribute.count else 0
-        size = attribute.count - size
-    else:
-        first -= attribute.rows
-    for i in range(count):
-        place = places[list_[i]]
-        list_[kept] = list_[i]
-        kept += (place - first < size) != outside and place != MISSING_PLACE
+        clear_rows(slices.marks.data(), rows.list, rows.count)
     return kept
 
 
@@ -145,7 +104,7 @@ cdef uint32_t filter_list(
         if is_tested:
             slices.states[number] += count << 2
     elif kind >= C_AND:
-        is_tested = count <= FEW_TESTS
+        is_tested = count <= FEW_MARKED
     if is_tested:
         for i in range(count):
             list_[kept] = list_[i]
@@ -184,169 +143,119 @@ cdef inline bint look_at(
     return True
 
 
-cdef inline const uint32_t* choose_child(
-    Slices* slices, const uint32_t* code, uint32_t* fewest, uint64_t* carried
+cdef inline void find_start(Slices* slices, const uint32_t* code, Start* start) noexcept nogil:
+    cdef const uint32_t* end = behind(code)
+    cdef uint32_t count = 0
+    start.child = code + HEADER_WORDS
+    start.count = NOTHING_KNOWN
+    start.first = 0
+    start.carried = 0
+    code = consider_leaves(slices, code, start)
+    while start.count and code != end:
+        if look_at(slices, code, &count):
+            consider_count(code, count, start)
+        code = behind(code)
+
+
+cdef inline uint32_t list_start(
+    Slices* slices, const Start* start, uint32_t depth, Rows* found
 ) noexcept nogil:
-    """The child to start from: the one with the fewest rows, or the first if none is known.
-
-    A row that is true of all children has all the marks of `carried`.
-    """
-    cdef uint32_t children = code[0] >> KIND_BITS
-    cdef const uint32_t* child = code + 2
-    cdef const uint32_t* chosen = NULL
-    cdef uint32_t count = 0, i
-    fewest[0] = 0xFFFFFFFF
-    carried[0] = 0
-    for i in range(children):
-        if child[0] & KIND_MASK <= C_STRANGER:
-            carried[0] |= mark_of(child[0] >> KIND_BITS)
-        if look_at(slices, child, &count) and count < fewest[0]:
-            fewest[0] = count
-            chosen = child
-            if count == 0:
-                break
-        child = behind(child)
-    return code + 2 if chosen == NULL else chosen
-
-
-cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
-    cdef uint32_t children = code[0] >> KIND_BITS
+    """The rows to start from that may carry all leaves."""
     cdef uint16_t* list_ = list_at(slices, depth)
-    cdef const uint32_t* child
-    cdef const uint32_t* chosen
-    cdef uint32_t count, i
-    cdef uint64_t carried
-    cdef bint in_turn
-    cdef int turn
-    chosen = choose_child(slices, code, &count, &carried)
-    if count == 0:
-        set_none(found)
-        return
-    find_rows(slices, chosen, depth + 1, found)
-    count = found.count
-    if found.bits != NULL:
-        count = list_rows(found.bits, slices.words, list_)
-        count = filter_by_marks(slices, list_, count, carried, list_)
-    else:
-        count = filter_by_marks(slices, found.list, count, carried, list_)
-    for turn in range(2):           # what is known first
-        child = code + 2
-        for i in range(children):
-            if count == 0:
-                break
-            in_turn = is_at_hand(slices, child) == (turn == 0)
-            if in_turn and child != chosen:
-                count = filter_list(slices, list_, count, child, depth)
-            child = behind(child)
+    if start.child[0] & KIND_MASK <= C_OUTSIDE:
+        return filter_by_marks(
+            slices, slices.block.rows.data() + start.first, start.count, start.carried, list_
+        )
+    if found.bits == NULL:
+        return filter_by_marks(slices, found.list, found.count, start.carried, list_)
+    return filter_by_marks(
+        slices, list_, list_rows(found.bits, slices.words, list_), start.carried, list_
+    )
+
+
+cdef void filter_by_children(
+    Slices* slices, const uint32_t* code, const uint32_t* but, uint32_t count, uint32_t depth,
+    Rows* found,
+) noexcept nogil:
+    """What of the list of this depth is true of all children, of which one is settled."""
+    cdef const uint32_t* end = behind(code)
+    cdef uint16_t* list_ = list_at(slices, depth)
+    if count > FEW_MARKED:
+        count = filter_by_carriers(slices, code, but, list_, count)
+    code += HEADER_WORDS
+    while count and code != end:
+        if code != but:
+            count = filter_list(slices, list_, count, code, depth)
+        code = behind(code)
     set_list(found, list_, count, False)
 
 
-cdef inline bint is_at_hand(const Slices* slices, const uint32_t* code) noexcept nogil:
-    return code[0] & KIND_MASK < C_ANY_OF
+cdef void join_bitmaps(
+    Slices* slices, const uint32_t* code, const uint32_t* but, uint32_t depth, Rows* found
+) noexcept nogil:
+    """An AND without leaves, of which one child is found: bitmaps, until few rows are left."""
+    cdef const uint32_t* end = behind(code)
+    cdef uint64_t* bits = bitmap_at(slices, depth)
+    cdef uint16_t* list_ = list_at(slices, depth)
+    cdef uint32_t count = found.count
+    cdef Rows rows
+    memcpy(bits, found.bits, slices.words * sizeof(uint64_t))
+    code += HEADER_WORDS
+    while count > FEW_MARKED and code != end:
+        if code != but:
+            find_rows(slices, code, depth + 1, &rows)
+            if rows.bits == NULL:
+                mark_rows(slices.marks.data(), rows.list, rows.count)
+                count = join_words(bits, slices.marks.data(), slices.words)
+                clear_rows(slices.marks.data(), rows.list, rows.count)
+            else:
+                count = join_words(bits, rows.bits, slices.words)
+        code = behind(code)
+    count = list_rows(bits, slices.words, list_) if count else 0
+    while count and code != end:
+        if code != but:
+            count = filter_list(slices, list_, count, code, depth)
+        code = behind(code)
+    set_list(found, list_, count, False)
+
+
+cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+    cdef uint32_t count
+    cdef Start start
+    find_start(slices, code, &start)
+    if start.count == 0:
+        set_none(found)
+        return
+    if start.child[0] & KIND_MASK > C_OUTSIDE:
+        find_rows(slices, start.child, depth + 1, found)
+        if found.bits != NULL and code[2] == 0:
+            join_bitmaps(slices, code, start.child, depth, found)
+            return
+    count = list_start(slices, &start, depth, found)
+    filter_by_children(slices, code, start.child, count, depth, found)
 
 
 # ORs.
 
-cdef void add_carriers(
-    uint64_t* bits, const uint64_t* carriers, const uint16_t* others, uint32_t count,
-    uint32_t words,
+cdef void add_other(
+    Slices* slices, const uint32_t* code, uint32_t depth, uint64_t* bits
 ) noexcept nogil:
-    """Adds all that carry an attribute but a few other rows, which stay as they are."""
-    cdef uint32_t was_set = 0, i
-    for i in range(count):
-        was_set |= <uint32_t>(bits[others[i] >> 6] >> (others[i] & 63) & 1) << i
-    add_words(bits, carriers, words)
-    for i in range(count):
-        if not was_set >> i & 1:
-            bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
-
-
-cdef inline void add_range(
-    const Slices* slices, const uint32_t* code, uint32_t first, uint32_t count, uint64_t* bits
-) noexcept nogil:
-    """The rest of an attribute's rows is a piece as well: it goes on where this one ends."""
-    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
-    cdef const uint16_t* rows = slices.block.rows.data() + first
-    cdef uint32_t others = attribute.count - count
-    if count < 2 * FEW_OTHERS or others > FEW_OTHERS:
-        mark_rows(bits, rows, count)
-        return
-    first += count
-    if first >= attribute.rows + attribute.count:
-        first -= attribute.count
-    add_carriers(
-        bits, slices.block.carriers.data() + attribute.carriers,
-        slices.block.rows.data() + first, others, slices.words,
-    )
-
-
-cdef void add_strangers(Slices* slices, const uint32_t* code, uint64_t* bits) noexcept nogil:
-    cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
-    cdef uint16_t others[MOST_ROWS]
-    cdef uint32_t count = list_members(slices, code, True, others)
-    if count <= FEW_OTHERS:
-        add_carriers(
-            bits, slices.block.carriers.data() + attribute.carriers, others, count, slices.words
-        )
-    else:
-        count = list_members(slices, code, False, others)
-        mark_rows(bits, others, count)
-
-
-cdef inline void add_part(
-    Slices* slices, const uint32_t* code, const Rows* rows, uint64_t* bits
-) noexcept nogil:
-    cdef uint32_t kind = code[0] & KIND_MASK
-    if kind <= C_WIDE_OUTSIDE:
-        add_range(
-            slices, code, <uint32_t>(rows.list - slices.block.rows.data()), rows.count, bits
-        )
-    elif rows.bits != NULL:
+    cdef Rows rows
+    find_rows(slices, code, depth + 1, &rows)
+    if rows.bits != NULL:
         add_words(bits, rows.bits, slices.words)
     else:
         mark_rows(bits, rows.list, rows.count)
 
 
-cdef inline bint is_many_strangers(const Slices* slices, const uint32_t* code) noexcept nogil:
-    return code[0] & KIND_MASK == C_STRANGER and count_members(slices, code) > 2 * FEW_OTHERS
-
-
 cdef void find_or(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
-    """The first child with rows waits for the second; only then a bitmap is begun."""
-    cdef uint32_t children = code[0] >> KIND_BITS
+    cdef const uint32_t* end = behind(code)
     cdef uint64_t* bits = bitmap_at(slices, depth)
-    cdef const uint32_t* waiting = NULL
-    cdef bint is_bitmap = False, strangers
-    cdef uint32_t i, first, count
-    cdef Rows rows
-    set_none(found)
-    code += 2
-    for i in range(children):
-        strangers = is_many_strangers(slices, code)
-        if code[0] & KIND_MASK <= C_WIDE_OUTSIDE:
-            read_range(slices, code, &first, &count)
-            set_list(&rows, slices.block.rows.data() + first, count, True)
-        elif not strangers:
-            find_rows(slices, code, depth + 1, &rows)
-        if strangers or rows.count:
-            if not strangers and not is_bitmap and waiting == NULL and (
-                rows.is_lasting or i + 1 == children
-            ):
-                found[0] = rows
-                waiting = code
-            else:
-                if not is_bitmap:
-                    memset(bits, 0, slices.words * sizeof(uint64_t))
-                    is_bitmap = True
-                    if waiting != NULL:
-                        add_part(slices, waiting, found, bits)
-                if strangers:
-                    add_strangers(slices, code, bits)
-                else:
-                    add_part(slices, code, &rows, bits)
+    code = add_leaves(slices, code, bits)
+    while code != end:
+        add_other(slices, code, depth, bits)
         code = behind(code)
-    if is_bitmap:
-        set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
 
 
 cdef void find_rows(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:

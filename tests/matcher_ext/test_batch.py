@@ -145,6 +145,65 @@ def test_deep_and_shared_expressions_are_counted_in_blocks() -> None:
     assert snapshot.count_batch(batch).tolist() == np.bincount(ids, minlength=3).tolist()
 
 
+NUMBERS = Catalog(
+    tuple(Attribute(name=f"n{number}", type=AttributeType.INTEGER) for number in range(12))
+)
+
+
+def draw_predicate(chosen: random.Random) -> str:
+    name, value = f"n{chosen.randrange(12)}", chosen.randrange(100)
+    values = ", ".join(str(value + step) for step in range(0, 20, chosen.choice((4, 19))))
+    return chosen.choice(
+        (
+            f"{name} = {value}",
+            f"{name} != {value}",
+            f"{name} < {value}",
+            f"{name} >= {value}",
+            f"{name} between {value} and {value + chosen.randrange(1, 90)}",
+            f"not {name} between {value} and {value + chosen.randrange(1, 90)}",
+            f"{name} in ({values})",
+            f"{name} not in ({values})",
+        )
+    )
+
+
+def draw_parts(chosen: random.Random, depth: int) -> str:
+    if depth == 0:
+        return draw_predicate(chosen)
+    word = chosen.choice((" and ", " or ", " or "))
+    return word.join(
+        f"({draw_parts(chosen, chosen.randrange(depth))})" for _ in range(chosen.randrange(2, 7))
+    )
+
+
+def test_leaves_of_every_kind_and_width_are_counted_like_the_plain_evaluator() -> None:
+    chosen = random.Random(4)
+    texts = [draw_parts(chosen, 1 + number % 3) for number in range(90)]
+    texts += [
+        # More leaves of a kind than an AND or an OR counts, of one attribute and of all.
+        " or ".join(f"n0 between {2 * low} and {2 * low + 1}" for low in range(0, 200, 2)),
+        " and ".join(f"not n{low % 12} between {low} and {low + 1}" for low in range(0, 200, 2)),
+        " or ".join(f"n{low % 12} not in ({low}, {low + 7})" for low in range(100)),
+        " and ".join(f"n{low % 12} not in ({low}, {low + 7})" for low in range(100)),
+        " or ".join(f"n{low % 12} in ({low}, {low + 7})" for low in range(100)),
+        # Nobody carries this one.
+        "n11 != 3 or n11 not in (1, 2) or n11 in (1, 2) or n11 > 4",
+        "n0 = 1 or n11 not in (1, 2)",
+        "n0 > 1 and n11 not in (1, 2)",
+    ]
+    rows = [
+        {f"n{name}": chosen.randrange(110) for name in range(11) if chosen.random() < 0.6}
+        for _ in range(MANY)
+    ]
+    trees = [parse(text, NUMBERS) for text in texts]
+    expected = [sum(tree.evaluate(row) is True for row in rows) for tree in trees]
+    index = ATree(NUMBERS)
+    index.insert_many(range(len(texts)), texts)
+    schema = pa.schema({f"n{name}": pa.int64() for name in range(11)})
+    batch = pa.RecordBatch.from_pylist(rows, schema=schema)
+    assert index.freeze().count_batch(batch).tolist() == expected
+
+
 def make_wide(chosen: random.Random) -> tuple[Snapshot, pa.RecordBatch]:
     index = ATree(EXCHANGE)
     index.insert_many(range(2000), [tree(chosen, 2) for _ in range(2000)])
