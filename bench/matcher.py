@@ -6,7 +6,8 @@ processor, the best of several rounds in which all take turns; compare by the ra
 Every match is a Python call with a dict visit; what the call and the reading of the dict cost is in
 lines of their own. A visit is matched three times in a row, of which the best counts, and then "in
 turn": once in each round, after 499 others, when the caches hold little of what it reads. Batches
-are of 4,096 visits; their figures are per visit, once the index has found out how it counts best.
+are of 4,096 different visits; their figures are per visit, once the index has found out how it
+counts best.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from matcher_ext.scan import Scan
 SMALL = ("s10k", "ads10k", "s100k", "ads100k", "b100k")
 FULL = (*SMALL, "s1m", "ads1m", "b1m")
 SCANNED_VISITS = 60
-BATCH_ROWS = 4096
 PAIRED_ROWS = 512
 SETTLING_BATCHES = 12  # after which a large index has made its circuit, if that pays (counting.pxd)
 SETTLING_SECONDS = 0.2  # before that, a file may change unseen and is checked at every open
@@ -97,7 +97,7 @@ def measure_file(snapshot: Snapshot, visit: dict[str, Any]) -> dict[str, float]:
 
 
 def make_batch(workload: Set) -> pa.RecordBatch:
-    rows = [workload.visits[i % len(workload.visits)] for i in range(BATCH_ROWS)]
+    rows = workload.batch_visits
     names = sorted({name for row in rows for name in row})
     return pa.RecordBatch.from_pydict({name: [row.get(name) for row in rows] for name in names})
 
@@ -136,7 +136,7 @@ def measure_matches(workload: Set, snapshot: Snapshot) -> dict[str, float]:
     scan, match = statistics.median(times["scan"]), statistics.median(times["match"])
     in_turn = time_in_turn(snapshot, workload.visits)
     call = statistics.median(times["call"])
-    count = times["count"][0] / BATCH_ROWS
+    count = times["count"][0] / batch.num_rows
     pairs = times["pairs"][0] / PAIRED_ROWS
     return {
         "matches a visit": statistics.mean(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ from targeting import Catalog
 BOOKINGS = {"b3k": 3_000, "b100k": 100_000, "b1m": 1_000_000}
 VISITS = 500
 TRAINING_VISITS = 300
+BATCH_VISITS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Set:
     texts: list[str]
     visits: list[dict[str, Any]]
     training_visits: list[dict[str, Any]]
+    # All different, as those of a log are; none where no batch is measured.
+    batch_visits: list[dict[str, Any]] = field(default_factory=list)
 
 
 def open_set(name: str) -> Set:
@@ -40,6 +43,7 @@ def open_set(name: str) -> Set:
         workload.expressions(),
         list(workload.visits()[:VISITS]),
         list(workload.training_visits()[:TRAINING_VISITS]),
+        list(workload.batch_visits(BATCH_VISITS)),
     )
 
 
@@ -62,7 +66,8 @@ def open_bookings(name: str, count: int) -> Set:
     composer = Composer(market)
     definitions = dict(composer.definitions())
     texts = [entry.text for entry in islice(composer.entries(), count)]
-    questions = draw_questions(size, count=VISITS + TRAINING_VISITS, attributes=20)
+    drawn = VISITS + TRAINING_VISITS + BATCH_VISITS
+    questions = draw_questions(size, count=drawn, attributes=20)
     # As the endpoint stamps them: a flight is a condition on the time.
     now = int(market.read_at.timestamp() * 1000)
     visits: Sequence[dict[str, Any]] = [
@@ -74,5 +79,6 @@ def open_bookings(name: str, count: int) -> Set:
         definitions,
         texts,
         list(visits[:VISITS]),
-        list(visits[VISITS:]),
+        list(visits[VISITS : VISITS + TRAINING_VISITS]),
+        list(visits[VISITS + TRAINING_VISITS :]),
     )

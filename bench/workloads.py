@@ -69,6 +69,11 @@ class Workload:
         """Other visits of the same distribution, for learning truth rates."""
         return _read_visits(self.folder / "training_visits.jsonl")
 
+    def batch_visits(self, count: int) -> list[dict[str, int]]:
+        """So many others, drawn anew at each call."""
+        rng = np.random.default_rng([self.parameters.seed, 3])
+        return list(make_visits(self.parameters, rng, count))
+
 
 def _read_visits(path: Path) -> list[dict[str, int]]:
     with path.open() as lines:

@@ -18,7 +18,8 @@ def test_shows_every_figure_of_a_workload(
     workload = open_parameters(replace(SYNTHETIC, expressions=200, visits=20), tmp_path)
     catalog = Catalog.of(**dict.fromkeys(workload.attribute_names, "integer"))
     visits = workload.visits()
-    tiny = Set("tiny", catalog, {}, workload.expressions(), visits, visits)
+    batch = workload.batch_visits(300)
+    tiny = Set("tiny", catalog, {}, workload.expressions(), visits, visits, batch)
     monkeypatch.setattr(matcher, "open_set", {"tiny": tiny}.get)
     monkeypatch.setattr(rounds, "ROUNDS", 1)
     assert matcher.main(["tiny"]) == 0
