@@ -56,6 +56,8 @@ cdef cppclass NodeStore:
     vector[char] names
     uint32_t live                       # nodes in use
     uint64_t live_links                 # of them; the rest of `links` is waste
+    uint64_t dead_words                 # of removed predicates: waste ..
+    uint64_t dead_bytes                 # .. like theirs
     # options
     bint sharing
     bint reorganise                     # algorithm 2
@@ -74,7 +76,8 @@ cdef inline bint is_inner(uint8_t kind) noexcept nogil:
 cdef void open_store(NodeStore* store) noexcept nogil
 cdef PredicateView view_store(const NodeStore* store) noexcept nogil
 
-# Call once per form, before its first `intern`.
+# Call once per form, before its first `intern`. Also gives back the memory of what was removed, when
+# most of it is waste.
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
 # The node of this content, or NOTHING.
 cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil

@@ -1,5 +1,5 @@
 """Hash-consed nodes with use counts. Knows nothing of visits, ids or matching."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport (
@@ -8,20 +8,28 @@ from matcher_ext.arena cimport (
     NOTHING,
     NormalForm,
     NormalNode,
+    Predicate,
     PredicateView,
+    holds_text,
     node_equal,
     predicate_copy,
     predicate_equal,
+    text_length,
     view_predicates,
 )
 from matcher_ext.definitions cimport find_named
 from matcher_ext.reorganise cimport cover_children, forget_parent, list_content, tie_node
+
+cdef enum:
+    FEW = 1024      # links, words or bytes whose waste does not matter
 
 
 cdef void open_store(NodeStore* store) noexcept nogil:
     store.table.assign(64, NOTHING)
     store.live = 0
     store.live_links = 0
+    store.dead_words = 0
+    store.dead_bytes = 0
     store.sharing = True
     store.reorganise = False
     store.self_adjust = False
@@ -251,6 +259,16 @@ cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) no
     return number
 
 
+cdef void drop_predicate(NodeStore* store, uint32_t number) noexcept nogil:
+    cdef const Predicate* predicate = &store.predicates[number]
+    cdef uint32_t i
+    store.free_predicates.push_back(number)
+    store.dead_words += predicate.count
+    if holds_text(predicate.type, predicate.test):
+        for i in range(predicate.count):
+            store.dead_bytes += text_length(store.words[predicate.first + i])
+
+
 cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
     cdef size_t base = store.pending.size()
     cdef StoredNode* dying
@@ -269,7 +287,7 @@ cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
         store.live -= 1
         store.free_nodes.push_back(node)
         if dying.kind == NORMAL_PREDICATE:
-            store.free_predicates.push_back(dying.first)
+            drop_predicate(store, dying.first)
         elif is_inner(dying.kind):
             store.live_links -= dying.count
             for i in range(dying.count):
@@ -281,10 +299,13 @@ cdef void release(NodeStore* store, uint32_t node) noexcept nogil:
 
 
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil:
-    # Also gives back the memory of removed nodes' links, when most of it is waste.
     store.memo.assign(form.nodes.size(), NOTHING)
-    if store.links.size() > 1024 and store.live_links * 2 < store.links.size():
+    if store.links.size() > FEW and store.live_links * 2 < store.links.size():
         compact_links(store)
+    if store.dead_words > FEW and store.dead_words * 2 > store.words.size() or (
+        store.dead_bytes > FEW and store.dead_bytes * 2 > store.bytes.size()
+    ):
+        compact_values(store)
 
 
 cdef void compact_links(NodeStore* store) noexcept nogil:
@@ -298,6 +319,26 @@ cdef void compact_links(NodeStore* store) noexcept nogil:
                 links.push_back(store.links[store.nodes[node].first + i])
             store.nodes[node].first = first
     store.links.swap(links)
+
+
+cdef void compact_values(NodeStore* store) noexcept nogil:
+    """Predicates keep their numbers. Places are 32 bits wide: waste must not use them up."""
+    cdef vector[Predicate] copies
+    cdef vector[int64_t] words
+    cdef vector[char] bytes
+    cdef uint32_t node, number
+    for node in range(<uint32_t>store.nodes.size()):
+        if store.nodes[node].uses and store.nodes[node].kind == NORMAL_PREDICATE:
+            number = store.nodes[node].first
+            predicate_copy(
+                view_store(store), &store.predicates[number], &copies, &words, &bytes
+            )
+            store.predicates[number].first = copies.back().first
+            copies.clear()
+    store.words.swap(words)
+    store.bytes.swap(bytes)
+    store.dead_words = 0
+    store.dead_bytes = 0
 
 
 cdef void replace_definition(NodeStore* store, uint32_t definition, uint32_t root) noexcept nogil:

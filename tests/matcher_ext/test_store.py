@@ -1,10 +1,12 @@
 """What entries share: the AND in parentheses beside references, which is a booking's campaign, is
-one node for all of its bookings."""
+one node for all of its bookings. What nobody shares any more gives its memory back."""
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from matcher_ext import ATree, Snapshot
 from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
+from tests.matcher_ext.test_atree import ONE_OF_EACH
 
 CAMPAIGN = "country in ('US', 'DE') and age >= 18 and mobile and score > 0.5"
 VISIT = {"publisher": "US", "country": "US", "age": 20, "mobile": True, "score": 1.0}
@@ -158,3 +161,48 @@ def check(
         assert opened.match(visit) == expected
         reasons = opened.why_not(visit, list(entries))
         assert sorted(number for number, why in reasons.items() if not why) == expected
+
+
+def test_what_stays_is_found_again_when_the_memory_of_the_rest_was_given_back() -> None:
+    chosen = random.Random(5)
+    kept = dict(enumerate(ONE_OF_EACH))
+    kept |= {100 + number: f"not ({text}) or mobile" for number, text in enumerate(ONE_OF_EACH)}
+    index = ATree(CATALOG)
+    index.define("list", "false")
+    for number, text in kept.items():
+        draw = [chosen.randrange(10**6) for _ in range(300)]
+        index.define("list", f"numbers one of {tuple(draw)} or country in {tuple(map(str, draw))}")
+        index.insert(number, text)
+        index.insert(-1 - number, f"@list and age > {number}")
+    for number in kept:
+        index.delete(-1 - number)
+    index.define("list", "false")
+    nodes = index.stats()["nodes"]
+    index.insert_many(range(1000, 1000 + len(kept)), kept.values())
+    assert index.stats()["nodes"] == nodes, "they are the same nodes"
+    seen: list[dict[str, Any]] = [
+        {},
+        {"mobile": True},
+        {"publisher": "US", "age": 20, "numbers": [1, 2, 3]},
+    ]
+    seen += [{"segments": ["cars"], "country": "US", "address": "10.1.1.1", "score": 0.1}]
+    for visit in seen:
+        expected = judge(kept, {}, visit)
+        again = [1000 + place for place, number in enumerate(kept) if number in expected]
+        assert index.match(visit) == expected + again
+
+
+def test_defining_a_long_list_again_and_again_takes_the_memory_of_one() -> None:
+    index = ATree(CATALOG)
+    sizes = []
+    for turn in range(60):
+        values = ", ".join(f"'{turn} {number:0400}'" for number in range(2000))
+        index.define("list", f"country in ({values})")
+        sizes.append(measure_memory())
+    assert sizes[-1] - sizes[9] < 20e6, "50 lists of 0.8 MB each came and went"
+
+
+def measure_memory() -> int:
+    """Bytes that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
