@@ -20,8 +20,9 @@ from matcher_ext.visit cimport is_eligible
 from matcher_ext.bitmaps cimport fetch_line, first_one
 
 cdef enum:
-    FAR = 16            # how many runs or nodes ahead the first line is fetched ..
-    NEAR = 8            # .. and the second, whose place the first one says
+    FAR = 16            # how many runs ahead their ends are fetched ..
+    NEAR = 8            # .. and what they say where to find; of nodes, streams
+    FETCHED = 128       # so many words of each
 
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
@@ -187,6 +188,13 @@ cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nog
         word += 1
 
 
+cdef inline void fetch_words(const uint32_t* words, uint32_t first, uint32_t end) noexcept nogil:
+    """The first lines; what is read one after another is fetched by the machine from then on."""
+    cdef uint32_t place
+    for place in range(first, min(end, first + FETCHED), 16):
+        fetch_line(words + place)
+
+
 cdef void run_leaf_streams(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
@@ -200,10 +208,12 @@ cdef void run_leaf_streams(
     for i in range(count):
         if i + FAR < count:
             fetch_line(&streams[scratch.runs[i + FAR].first])
+            fetch_line(&streams[scratch.runs[i + FAR].end])
         if i + NEAR < count:
             stream = &streams[scratch.runs[i + NEAR].first]
-            fetch_line(plan.or_targets + stream.ors)
-            fetch_line(plan.records + stream.records)
+            after = &streams[scratch.runs[i + NEAR].end]
+            fetch_words(plan.or_targets, stream.ors, after.ors)
+            fetch_words(plan.records, stream.records, after.records)
         stream = &streams[scratch.runs[i].first]
         after = &streams[scratch.runs[i].end]
         for k in range(stream.entry, after.entry):
@@ -264,11 +274,11 @@ cdef void run_levels(
         gather_nodes(scratch, plan.levels[level], plan.levels[level + 1])
         count = scratch.nodes.size()
         for i in range(count):
-            if i + FAR < count:
-                fetch_line(&offsets[scratch.nodes[i + FAR]])
+            scratch.nodes[i] = offsets[scratch.nodes[i]]
+        for i in range(count):
             if i + NEAR < count:
-                fetch_line(plan.records + offsets[scratch.nodes[i + NEAR]])
-            run_inner_stream(plan, table, scratch, plan.records + offsets[scratch.nodes[i]])
+                fetch_line(plan.records + scratch.nodes[i + NEAR])
+            run_inner_stream(plan, table, scratch, plan.records + scratch.nodes[i])
         run_rounds(plan, table, scratch, 0)
 
 

@@ -18,8 +18,8 @@ from tests.matcher_ext.test_state_machine import IndexMachine, ReorganisingMachi
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
     *("atree", "batch", "candidates", "filling", "items", "live", "marks", "matching", "paper"),
-    *("partitions", "plain_requests", "rerouting", "results", "routes", "snapshot"),
-    *("state_machine", "store", "thaw"),
+    *("partitions", "plain_requests", "rerouting", "results", "rounds", "routes"),
+    *("snapshot", "state_machine", "store", "thaw"),
 )
 PARTS = (
     *("matcher_ext", "targeting", "setup.py"),
