@@ -8,6 +8,7 @@ from matcher_ext.plan_buffer cimport PlanBuffer
 
 cdef class Overlay:
     """Immutable once it is made; `definitions` is a snapshot with the new meanings."""
+    cdef PlanBuffer below               # whose entries and slots these are
     cdef PlanBuffer definitions
     cdef vector[uint64_t] dead          # bits by entry of the snapshot below
     cdef readonly int64_t dead_count
@@ -16,6 +17,10 @@ cdef class Overlay:
     cdef vector[uint32_t] meaning_of    # by slot: 1 + its place in meanings, or 0
     cdef vector[uint32_t] wanted        # reaches of the snapshot below ..
     cdef vector[uint32_t] lent          # .. and the slots of `definitions` that they answer for
+
+    # Raises unless it was made for this index, or for one over the same plan: with other answers by
+    # code, or another graph.
+    cdef int check_below(self, PlanBuffer index) except -1
 
     # While it is made.
     cdef int _bury(self, PlanBuffer below, object dead) except -1

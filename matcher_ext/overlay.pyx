@@ -14,12 +14,18 @@ cdef class Overlay:
         """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces,
         `borrowed` reaches that the one below answers for both."""
         definitions._thaw()
+        self.below = below
         self.definitions = definitions
         self._bury(below, dead)
         for name in borrowed:
             self._borrow(below, name.encode())
         for name in names:
             self._replace(below, name.encode())
+
+    cdef int check_below(self, PlanBuffer index) except -1:
+        if index.plan.header != self.below.plan.header:
+            raise ValueError("what lies over one index says nothing of another")
+        return 0
 
     cdef int _bury(self, PlanBuffer below, object dead) except -1:
         cdef const int64_t[::1] entries = below.entries_of(dead)

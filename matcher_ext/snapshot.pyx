@@ -176,6 +176,8 @@ cdef class Snapshot(PlanBuffer):
         cdef const vector[uint64_t]* dead = NULL
         cdef bint is_preset = overlay is not None and not overlay.replaced.empty()
         cdef bint is_begun = False
+        if overlay is not None:
+            overlay.check_below(self)
         holder.scratch.wants_paths = wants_paths
         read_given(self.catalog, visit, &holder.scratch.visit)
         if self.answers:

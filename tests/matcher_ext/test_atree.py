@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -268,6 +269,37 @@ def test_a_refused_answer_defines_none_of_its_names() -> None:
     with pytest.raises(ValueError, match="@answered has an answer already"):
         index.answer_slots(["new", "answered"], lambda _ask: {})
     assert not index.has_definition("new")
+
+
+def test_threads_match_on_an_index_while_another_changes_it() -> None:
+    """Each change is one of: entry 9 comes or goes, `@edge` gets its other meaning."""
+    index = index_of({1: "@edge", 2: "not @edge", 3: "age = 1"}, {"edge": "age = 1"})
+    possible = [[1, 3], [1, 3, 9], [2, 3], [2, 3, 9]]
+    odd: list[list[int]] = []
+    seen: set[tuple[int, ...]] = set()
+    finished = threading.Event()
+
+    def read() -> None:
+        while not finished.is_set():
+            found = index.match({"age": 1})
+            seen.add(tuple(found))
+            if found not in possible:
+                odd.append(found)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for turn in range(100_000):
+        index.insert(9, "age = 1 and not (age = 2)")
+        index.define("edge", "age = 2" if turn % 2 else "age = 1")
+        index.delete(9)
+        if turn > 200 and len(seen) == len(possible):
+            break
+    finished.set()
+    for thread in threads:
+        thread.join()
+    assert odd == []
+    assert len(seen) == len(possible), "they have read meanwhile"
 
 
 def test_equal_expressions_share_one_node() -> None:

@@ -17,13 +17,13 @@ from tests.matcher_ext.test_state_machine import IndexMachine, ReorganisingMachi
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
-    *("atree", "batch", "candidates", "filling", "items", "live", "marks", "matching", "paper"),
-    *("partitions", "plain_requests", "rerouting", "results", "rounds", "routes"),
-    *("snapshot", "state_machine", "store", "thaw"),
+    *("answers", "atree", "batch", "candidates", "cases", "filling", "items", "live", "marks"),
+    *("matching", "paper", "partitions", "plain_requests", "rates", "reorganise", "rerouting"),
+    *("results", "rounds", "routes", "snapshot", "state_machine", "store", "thaw", "wording"),
 )
 PARTS = (
     *("matcher_ext", "targeting", "setup.py"),
-    *("tests/__init__.py", "tests/matcher_ext", "tests/routing"),
+    *("tests/__init__.py", "tests/cases", "tests/matcher_ext", "tests/routing"),
 )
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 
