@@ -13,7 +13,8 @@ cdef class IdBuffer:
     # Room for more ids.
     cdef int64_t* take(self, size_t count) except? NULL nogil
     # After so many of a batch's rows, before which there were so many ids: room for what the others
-    # are likely to need.
-    cdef int expect(self, size_t before, int64_t done, int64_t rows) except -1 nogil
-    cdef int grow(self, size_t room) except -1 nogil
+    # are likely to need, if it can be had: what is not written to costs nothing.
+    cdef void expect(self, size_t before, int64_t done, int64_t rows) noexcept nogil
+    # False: there is not so much memory, and nothing changed.
+    cdef bint grow(self, size_t room) noexcept nogil
     cdef object to_numpy(self)

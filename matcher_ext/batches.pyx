@@ -47,30 +47,29 @@ cdef class IdBuffer:
         free(self.ids)
 
     cdef int64_t* take(self, size_t count) except? NULL nogil:
-        if self.size + count > self.room:
-            self.grow(2 * (self.size + count))
+        if self.size + count > self.room and not self.grow(2 * (self.size + count)):
+            with gil:
+                raise MemoryError
         self.size += count
         return self.ids + self.size - count
 
-    cdef int expect(self, size_t before, int64_t done, int64_t rows) except -1 nogil:
+    cdef void expect(self, size_t before, int64_t done, int64_t rows) noexcept nogil:
         cdef size_t wanted = before + <size_t>(1.1 * (self.size - before) * rows / done)
         if wanted > self.room:
             self.grow(wanted)
-        return 0
 
-    cdef int grow(self, size_t room) except -1 nogil:
+    cdef bint grow(self, size_t room) noexcept nogil:
         """Memory of its own in large pages: what realloc moves page by page stays in small ones."""
         cdef int64_t* grown = <int64_t*>malloc(room * sizeof(int64_t))
         if grown == NULL:
-            with gil:
-                raise MemoryError
+            return False
         use_large_pages(grown, room * sizeof(int64_t))
         if self.size:
             memcpy(grown, self.ids, self.size * sizeof(int64_t))
         free(self.ids)
         self.ids = grown
         self.room = room
-        return 0
+        return True
 
     cdef object to_numpy(self):
         """The ids without a copy; the array takes the buffer over."""

@@ -77,6 +77,8 @@ def match_batch(Snapshot snapshot, record_batch):
                         &snapshot.plan, &holder.scratch, ids.take(count_matched(&holder.scratch))
                     )
                     offsets.push_back(<int64_t>ids.size)
+                    if first + row == 0:
+                        ids.expect(before, 1, batch.rows)
                 first += rows
                 ids.expect(before, first, batch.rows)
     if answers is not None:

@@ -266,6 +266,32 @@ def test_counting_keeps_within_its_working_memory() -> None:
         assert int(done.stdout) < working_bytes + (8 << 20)
 
 
+FIRST_ROW_ONLY = """
+import resource
+from pathlib import Path
+import pyarrow as pa
+from matcher_ext import ATree
+from targeting import Catalog
+
+index = ATree(Catalog.of(age="integer"))
+index.insert_many(range(2_000), ["age >= 0"] * 2_000)
+batch = pa.RecordBatch.from_pydict({"age": [1, *[-1] * 199_999]})
+snapshot = index.freeze()
+held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (512 << 20), -1))
+offsets, ids = snapshot.match_batch(batch)
+print(len(ids), offsets[1], offsets[-1])
+"""
+
+
+def test_a_first_row_with_many_matches_does_not_ask_for_too_much_memory() -> None:
+    """As many for each row would be 3.5 GB: more than the process may have."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_ROW_ONLY], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["2000", "2000", "2000"], done.stderr[-2000:]
+
+
 def test_counts_of_many_blocks_are_those_of_single_rows() -> None:
     chosen = random.Random(1)
     entries = [tree(chosen, depth) for depth in (0, 1, 2) for _ in range(60)]
