@@ -19,10 +19,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
     *("answers", "atree", "batch", "candidates", "cases", "filling", "items", "live", "marks"),
     *("matching", "paper", "partitions", "plain_requests", "rates", "reorganise", "rerouting"),
-    *("results", "rounds", "routes", "snapshot", "state_machine", "store", "thaw", "wording"),
+    *("results", "rounds", "route_section", "routes", "scan", "snapshot", "state_machine"),
+    *("store", "thaw", "wording"),
 )
 PARTS = (
-    *("matcher_ext", "targeting", "setup.py"),
+    *("bench", "exchange", "matcher_ext", "targeting", "setup.py"),
     *("tests/__init__.py", "tests/cases", "tests/matcher_ext", "tests/routing"),
 )
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
