@@ -7,10 +7,13 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from matcher_ext.slices cimport Slices
 
+cdef enum:
+    NO_PIECE = 0xFFFFFFFF
+
 cdef struct Start:              # of an AND: its child with the fewest rows
     const uint32_t* child
     uint32_t count              # NOTHING_KNOWN: of none it is known how many
-    uint32_t first              # of the child's piece of rows, if it is a range
+    uint32_t first              # of its piece of rows; NO_PIECE: its rows must be found
     uint64_t carried            # marks of the leaves: a row that is true of all has them
 
 # Looks at the leaves that an AND counts, up to one without rows. Returns what stands behind.
@@ -35,6 +38,7 @@ cdef inline void consider_count(
 ) noexcept nogil:
     if count < start.count:
         start.count = count
+        start.first = NO_PIECE
         start.child = code
 
 

@@ -3,7 +3,13 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from matcher_ext.and_leaves cimport (
-    Start, consider_count, consider_leaves, filter_by_carriers, filter_by_marks, filter_by_range,
+    NO_PIECE,
+    Start,
+    consider_count,
+    consider_leaves,
+    filter_by_carriers,
+    filter_by_marks,
+    filter_by_range,
 )
 from matcher_ext.circuit cimport *
 from matcher_ext.kept_answers cimport answer_at, keep_answer, read_answer
@@ -148,7 +154,7 @@ cdef inline void find_start(Slices* slices, const uint32_t* code, Start* start) 
     cdef uint32_t count = 0
     start.child = code + HEADER_WORDS
     start.count = NOTHING_KNOWN
-    start.first = 0
+    start.first = NO_PIECE
     start.carried = 0
     code = consider_leaves(slices, code, start)
     while start.count and code != end:
@@ -162,7 +168,7 @@ cdef inline uint32_t list_start(
 ) noexcept nogil:
     """The rows to start from that may carry all leaves."""
     cdef uint16_t* list_ = list_at(slices, depth)
-    if start.child[0] & KIND_MASK <= C_OUTSIDE:
+    if start.first != NO_PIECE:
         return filter_by_marks(
             slices, slices.block.rows.data() + start.first, start.count, start.carried, list_
         )
@@ -226,7 +232,7 @@ cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* f
     if start.count == 0:
         set_none(found)
         return
-    if start.child[0] & KIND_MASK > C_OUTSIDE:
+    if start.first == NO_PIECE:
         find_rows(slices, start.child, depth + 1, found)
         if found.bits != NULL and code[2] == 0:
             join_bitmaps(slices, code, start.child, depth, found)

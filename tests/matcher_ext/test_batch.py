@@ -204,6 +204,26 @@ def test_leaves_of_every_kind_and_width_are_counted_like_the_plain_evaluator() -
     assert index.freeze().count_batch(batch).tolist() == expected
 
 
+def test_an_and_may_start_from_a_range_that_it_does_not_count() -> None:
+    names = [f"n{number}" for number in range(90)]
+    catalog = Catalog(tuple(Attribute(name=name, type=AttributeType.INTEGER) for name in names))
+    chosen = random.Random(5)
+    rows = [{name: chosen.randrange(110) for name in names} for _ in range(MANY)]
+    texts = []
+    for place in range(0, 90, 6):
+        name = names[place]
+        wide = names[place - 40]
+        others = [each for each in names if each not in (name, wide)]
+        for always, narrow in (("{} >= 0", "{} < 20"), ("{} != 500", "not {} between 5 and 90")):
+            conditions = [*map(always.format, others), narrow.format(name), f"{wide} < 60"]
+            texts.append(" and ".join(conditions))
+    trees = [parse(text, catalog) for text in texts]
+    expected = [sum(tree.evaluate(row) is True for row in rows) for tree in trees]
+    index = ATree(catalog)
+    index.insert_many(range(len(texts)), texts)
+    assert index.freeze().count_batch(pa.RecordBatch.from_pylist(rows)).tolist() == expected
+
+
 def make_wide(chosen: random.Random) -> tuple[Snapshot, pa.RecordBatch]:
     index = ATree(EXCHANGE)
     index.insert_many(range(2000), [tree(chosen, 2) for _ in range(2000)])
