@@ -17,9 +17,11 @@ NOT_PROGRAMS = {
     "demo_exchange",
     "exchange_graph",
     "hello",
+    "open_loop",
     "rounds",
     "sender",
     "sets",
+    "slow_clients",
     "workloads",
 }
 

@@ -1,10 +1,10 @@
-"""The eligibility endpoint under load, beside a "hello" application on the same web server.
+"""The eligibility endpoint under load, beside "hello" on the same connections and on other servers.
 
-Both get the same requests (a visit of 20 attributes, limit 20, key check and metrics on) from
-16 connections over loopback, in turns, so that what else the machine does hits both; both read the
-body and run under the settings of `make run`, unless `--threads` says otherwise. `wrk` sends the
-requests where it is installed, else a client of our own. `--all` adds 100,000 and 1,000,000
-bookings, `--sizes` chooses.
+All get the same requests (a visit of 20 attributes, limit 20, key check and metrics on) from 16
+connections over loopback, in turns, so that what else the machine does hits all; all read the body
+and run in one process. `wrk` sends the requests where it is installed, else a client of our own.
+`--all` adds 100,000 and 1,000,000 bookings, `--sizes` chooses. What disturbs ad servers is in
+`bench.faults`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from bench.demo_exchange import (
     open_exchange,
 )
 from bench.sender import Load, send
-from exchange.launcher.supervisor import WEB_THREADS
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.answers import Options
 from exchange.serving.eligibility import EligibilityService
@@ -49,25 +48,36 @@ CONNECTIONS = 16
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
 PATH = "/api/v1/eligibility"
-APPLICATIONS = (
-    "bench.hello:application",
-    "bench.hello:long_application",
-    "exchange.wsgi:application",
-)
+ELIGIBILITY = "eligibility"
+# A command each; PORT stands for the port.
+GRANIAN = ["granian", "--no-ws", "--port", "PORT", "--interface"]
+SERVERS = {
+    "hello": ["python", "-m", "bench.hello", "PORT"],
+    "granian WSGI, 1 thread": [*GRANIAN, "wsgi", "--blocking-threads", "1", "bench.hello:wsgi"],
+    "granian WSGI, 3 threads": [*GRANIAN, "wsgi", "--blocking-threads", "3", "bench.hello:wsgi"],
+    "granian ASGI": [*GRANIAN, "asgi", "bench.hello:asgi"],
+    "uvicorn": ["uvicorn", "--no-access-log", "--port", "PORT", "bench.hello:asgi"],
+    ELIGIBILITY: ["python", "-m", "exchange.serving"],
+}
 SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
 TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A web server with one worker process."""
+    """A server and its processes."""
 
     port: int
     pid: int
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_SECONDS
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return sum(read_cpu_seconds(pid) for pid in (str(self.pid), *children))
+
+
+def read_cpu_seconds(pid: str) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +89,20 @@ class Turn:
 
 
 @contextmanager
-def serve(application: str, threads: int, environment: dict[str, str]) -> Iterator[Server]:
+def serve(command: list[str], environment: dict[str, str]) -> Iterator[Server]:
     port = find_free_port()
-    granian = str(Path(sys.executable).with_name("granian"))
-    options = ["--interface", "wsgi", "--no-ws", "--blocking-threads", str(threads)]
-    command = [granian, *options, "--port", str(port), application]
+    program = str(Path(sys.executable).with_name(command[0]))
+    arguments = [str(port) if each == "PORT" else each for each in command[1:]]
+    environment = {
+        **os.environ,
+        **environment,
+        "TREELINE_SERVING_ADDRESS": f"127.0.0.1:{port}",
+    }
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env={**os.environ, **environment}, **quiet) as main:  # type: ignore[call-overload]
+    with subprocess.Popen([program, *arguments], env=environment, **quiet) as main:  # type: ignore[call-overload]
         try:
             wait_until_up(port, main)
-            children = Path(f"/proc/{main.pid}/task/{main.pid}/children").read_text().split()
-            yield Server(port, int(children[-1]))
+            yield Server(port, main.pid)
         finally:
             main.terminate()
 
@@ -160,7 +173,7 @@ def time_matches(root: Path, questions: list[Question]) -> tuple[float, float]:
     return taken[len(taken) // 2] * 1e6, taken[len(taken) * 99 // 100] * 1e6
 
 
-def measure(size: ExchangeSize, threads: int, seconds: float, cache: Path) -> str:
+def measure(size: ExchangeSize, seconds: float, cache: Path) -> list[str]:
     directory = open_exchange(size, cache)
     questions = draw_questions(size, count=QUESTIONS, attributes=ATTRIBUTES)
     match_us = time_matches(directory.root, questions)
@@ -168,37 +181,37 @@ def measure(size: ExchangeSize, threads: int, seconds: float, cache: Path) -> st
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bodies = scratch / "bodies"
         write_bodies(questions, bodies)
-        environment = {
-            "TREELINE_SNAPSHOT_DIR": str(directory.root),
-            "PROMETHEUS_MULTIPROC_DIR": str(scratch),
+        environment = {"TREELINE_SNAPSHOT_DIR": str(directory.root), "TREELINE_VAR": str(scratch)}
+        servers = {
+            name: stack.enter_context(serve(command, environment))
+            for name, command in SERVERS.items()
         }
-        servers = [
-            stack.enter_context(serve(application, threads, environment))
-            for application in APPLICATIONS
-        ]
-        for server in servers:
+        for server in servers.values():
             take_turn(server, bodies, 1)
-        turns = [[take_turn(server, bodies, seconds) for server in servers] for _ in range(ROUNDS)]
-    return describe(size, threads, turns, match_us)
+        turns: dict[str, list[Turn]] = {name: [] for name in servers}
+        for _ in range(ROUNDS):
+            for name, server in servers.items():
+                turns[name].append(take_turn(server, bodies, seconds))
+    return [describe(size, name, turns, match_us) for name in turns]
 
 
 def describe(
-    size: ExchangeSize, threads: int, turns: list[list[Turn]], match_us: tuple[float, float]
+    size: ExchangeSize, name: str, turns: dict[str, list[Turn]], match_us: tuple[float, float]
 ) -> str:
-    hello, long, asked = zip(*turns, strict=True)
-    shares = [
-        median(mine.load.rate / theirs.load.rate for theirs, mine in zip(those, asked, strict=True))
-        for those in (hello, long)
-    ]
+    """A row of the table; shares are of the hello on our own connections, turn by turn."""
+    share = median(
+        mine.load.rate / theirs.load.rate
+        for mine, theirs in zip(turns[name], turns["hello"], strict=True)
+    )
     cells = [
         size.name,
-        str(threads),
-        *(f"{median(turn.load.rate for turn in those):,.0f}" for those in (hello, long, asked)),
-        " / ".join(f"{share:.2f}" for share in shares),
-        f"{median(turn.load.p50_ms for turn in asked):.2f}",
-        f"{median(turn.load.p99_ms for turn in asked):.2f}",
-        " / ".join(f"{median(turn.cpu_us for turn in those):.0f}" for those in (hello, asked)),
-        f"{match_us[0]:.0f} / {match_us[1]:.0f}",
+        name,
+        f"{median(turn.load.rate for turn in turns[name]):,.0f}",
+        f"{share:.2f}",
+        f"{median(turn.load.p50_ms for turn in turns[name]):.2f}",
+        f"{median(turn.load.p99_ms for turn in turns[name]):.2f}",
+        f"{median(turn.cpu_us for turn in turns[name]):.0f}",
+        f"{match_us[0]:.0f} / {match_us[1]:.0f}" if name == ELIGIBILITY else "",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -208,20 +221,18 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="also 100,000 and 1,000,000 bookings")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each turn")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=["demo"])
-    parser.add_argument("--threads", type=int, nargs="*", default=[WEB_THREADS])
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "treeline-load")
     chosen = parser.parse_args()
     print("# The eligibility endpoint under load\n")
-    print(f"{CONNECTIONS} connections, one worker process, {ROUNDS} turns each, medians.\n")
+    print(f"{CONNECTIONS} connections, one process each, {ROUNDS} turns, medians. `hello` runs on")
+    print("the connections that eligibility runs on; the other hellos under other servers.\n")
     print(
-        "| exchange | threads | hello req/s | hello of 3.5 kB req/s | eligibility req/s "
-        "| share of hello / of the long one | p50 ms | p99 ms "
-        "| processor us a request, hello / eligibility | match us, p50 / p99 |"
+        "| exchange | server | requests/s | share of hello | p50 ms | p99 ms "
+        "| processor us a request | match us, p50 / p99 |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for name in SIZES if chosen.all else chosen.sizes:
-        for threads in chosen.threads:
-            print(measure(SIZES[name], threads, chosen.seconds, chosen.cache), flush=True)
+        print("\n".join(measure(SIZES[name], chosen.seconds, chosen.cache)), flush=True)
 
 
 if __name__ == "__main__":
