@@ -14,7 +14,8 @@ urlpatterns = [
     path(EXPLAIN_PATH.removeprefix("/"), explain_eligibility, name="eligibility-explain"),
     path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
     re_path(
-        r"^api/v1/(eligibility(:batch)?$|snapshots/)", csrf_exempt(login_not_required(misdirected))
+        r"^api/v1/(?:eligibility(?::batch)?$|snapshots/)",
+        csrf_exempt(login_not_required(misdirected)),
     ),
     re_path(r"^api/", csrf_exempt(login_not_required(not_found))),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -30,6 +31,7 @@ from exchange.web.views.listing import (
 BY_NAME = Order(("name", "id"))
 VALUES_SHOWN = 200
 VERSIONS_SHOWN = 20
+PIECE_VALUES = 2_000
 
 
 @require_safe
@@ -58,10 +60,16 @@ def show_value_list(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def download_value_list(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     value_list = find_visible(ValueList.objects.all(), person_of(request), pk)
-    lines = (f"{value}\n" for value in current_values(value_list))
-    response = StreamingHttpResponse(lines, content_type="text/plain; charset=utf-8")
+    pieces = write_lines(current_values(value_list))
+    response = StreamingHttpResponse(pieces, content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{value_list.name}.txt"'
     return response
+
+
+def write_lines(values: Values) -> Iterator[str]:
+    """In pieces: a million writes of a line each would take seconds."""
+    for start in range(0, len(values), PIECE_VALUES):
+        yield "".join(f"{value}\n" for value in values[start : start + PIECE_VALUES])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
