@@ -130,7 +130,7 @@ def embed(client: Client, visits: list[dict[str, object]], folder: Path) -> list
     """Runs the README's lines, with the engine alone, for several visits."""
     readme = (settings.BASE_DIR / "README.md").read_text()
     (program,) = re.findall(r"```python\n(import json, time.*?)```", readme, re.DOTALL)
-    program = program.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{client.port}")
+    program = program.replace("http://127.0.0.1:8001", f"http://127.0.0.1:{client.port}")
     program = program.replace("tl_...", SNAPSHOT_KEY).replace("alpine-news", "herald")
     program = f"visits = {visits!r}\nfor visit in visits:\n" + "".join(
         f"    {line}\n" for line in program.splitlines()
