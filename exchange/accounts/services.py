@@ -1,13 +1,13 @@
 """API keys and people: made, changed and ended, by those who may. Also the end of demo access.
 
 `by` is the person who asks; without it the caller is the command line, which may do anything. A
-key's text and a new password are returned once and never kept.
+key's text and a new password are returned once and never kept; `seed` is what a form draws them
+from (`seeds`), so that one that is sent twice makes one of them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
@@ -17,9 +17,11 @@ from django.utils import timezone
 
 from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Role, Scope, User
 from exchange.accounts.permissions import is_exchange_operator
+from exchange.accounts.seeds import SHOWN_AGAIN, draw_secret
 from exchange.celery import app
 from exchange.market.models import Party
-from exchange.market.visibility import require_change
+from exchange.market.visibility import require_change, visible
+from exchange.uniqueness import save_unique
 
 KEY_PREFIX = "tl_"
 KEY_BYTES = 32
@@ -28,6 +30,16 @@ USUAL_KEY_LIFE = timedelta(days=180)
 PASSWORD_BYTES = 12
 # What is asked at a publisher, for which the key must name it.
 PUBLISHER_SCOPES = frozenset({Scope.ELIGIBILITY_READ, Scope.EXPLAIN_READ})
+
+
+class AlreadyMadeError(ValidationError):
+    """The same form made this key before. `text` only shortly after: empty later."""
+
+    def __init__(self, key: ApiKey, text: str) -> None:
+        super().__init__(f"“{key.name}” was made by this form already.", code="already_made")
+        is_recent = key.created_at > timezone.now() - SHOWN_AGAIN
+        self.key = key
+        self.text = text if is_recent and key.revoked_at is None else ""
 
 
 def hash_api_key(text: str) -> str:
@@ -45,9 +57,10 @@ def create_api_key(
     expires_at: datetime | None = None,
     is_demo: bool = False,
     by: User | None = None,
+    seed: bytes | None = None,
 ) -> tuple[ApiKey, str]:
     """The key and its text, which cannot be had again."""
-    text = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
+    text = KEY_PREFIX + draw_secret(seed, KEY_BYTES)
     key = ApiKey(
         name=name,
         organisation=organisation,
@@ -64,11 +77,22 @@ def create_api_key(
     check_publishers(publishers, scopes)
     check_scopes(scopes, organisation)
     check_end(key.expires_at)
-    key.full_clean()
-    key.save()
+    save_key_once(key, text)
     key.publishers.set(publishers)
     publish_keys_on_commit()
     return key, text
+
+
+def save_key_once(key: ApiKey, text: str) -> None:
+    """Two keys cannot have the same hash: a form that is sent twice meets its own key."""
+    try:
+        key.full_clean()
+        save_unique(key)
+    except ValidationError as error:
+        made = ApiKey.objects.filter(hash=key.hash).first()
+        if made is None:
+            raise
+        raise AlreadyMadeError(made, text) from error
 
 
 def check_publishers(publishers: Collection[Party], scopes: Collection[str]) -> None:
@@ -134,20 +158,32 @@ def publish_keys_on_commit() -> None:
 
 
 @transaction.atomic
-def save_person(*, person: User, by: User) -> str | None:
+def save_person(*, person: User, by: User, seed: bytes | None = None) -> str | None:
     """A new person's first password, to be handed over once; None for one who has one already."""
     refuse_own_end(person, by)
     require_person(person, by)
     is_new = person._state.adding
     if not is_new:
         person.full_clean(exclude=["password"])
-        person.save()
+        save_unique(person, unchecked=["password"])
         return None
-    password = draw_password()
+    password = draw_secret(seed, PASSWORD_BYTES)
     person.set_password(password)
     person.full_clean()
-    person.save()
+    save_unique(person)
     return password
+
+
+def find_just_made(*, username: str, by: User, seed: bytes | None) -> tuple[User, str] | None:
+    """The person whom the same form made a moment ago, with the password that it drew for them,
+    unless they have used it."""
+    since = timezone.now() - SHOWN_AGAIN
+    people = visible(User.objects.all(), by).filter(date_joined__gt=since, last_login=None)
+    person = people.filter(username=username).first()
+    password = draw_secret(seed, PASSWORD_BYTES)
+    if seed is None or person is None or not person.check_password(password):
+        return None
+    return person, password
 
 
 def require_person(person: User, by: User) -> None:
@@ -164,14 +200,10 @@ def refuse_own_end(person: User, by: User) -> None:
 
 
 @transaction.atomic
-def reset_password(*, person: User, by: User) -> str:
+def reset_password(*, person: User, by: User, seed: bytes | None = None) -> str:
     """The new password, to be handed over once. It ends every session of theirs."""
     require_person(person, by)
-    password = draw_password()
+    password = draw_secret(seed, PASSWORD_BYTES)
     person.set_password(password)
     person.save(update_fields=["password"])
     return password
-
-
-def draw_password() -> str:
-    return secrets.token_urlsafe(PASSWORD_BYTES)

@@ -1,20 +1,23 @@
 """Checks again what a change may have given trouble, or freed of it, soon after it was saved.
 
 Read from the table of changes, so edits by whatever hand count; a sweep every some seconds takes
-many edits as one. Errs on the side of checking: a booking is looked at again if a path of its own
-could lead over a changed edge. What is too much for a sweep waits for the night.
+many edits as one, one sweep at a time. Errs on the side of checking: a booking is looked at again
+if a path of its own could lead over a changed edge. What is too much waits for the night.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from operator import or_
 from typing import Any
 
+from django.db import connection
 from django.db.models import Q
 
+from exchange.findings import services
 from exchange.findings.models import CheckedUpTo
 from exchange.findings.services import check_some, judged
 from exchange.market.models import Booking, Edge
@@ -25,34 +28,71 @@ from exchange.snapshots.models import ChangeKind
 
 CHECKED_SOON = 2_000  # bookings; the newest go first
 EDGES_APART = 30  # more are looked at as one: all their sellers, all their buyers
+# Any number that nothing else in this database locks.
+SWEEP_LOCK = 7_301_004
 Ends = tuple[int, int]
 
 
 def check_changed() -> int:
-    """Says how many bookings were checked."""
-    with one_moment() as position:
+    """Says how many bookings were checked. The position moves after the check: one that was cut off
+    is made again by the next sweep, and finds the same."""
+    with only_sweep() as is_alone:
+        if not is_alone:
+            return 0
         before = CheckedUpTo.objects.first()
-        changes = read_changes(before.position) if before else Changes()
-        touched = list(
-            find_touched(changes).order_by("-pk").values_list("pk", flat=True)[:CHECKED_SOON]
-            if changes.ids
-            else ()
-        )
-    if not move_on(before, position, bool(changes)):
-        return 0
+        if before is None:
+            begin()
+            return 0
+        touched, position = read_touched(before.position)
+        check_some(booking_ids=touched)
+        if position != before.position:
+            CheckedUpTo.objects.filter(pk=before.pk).update(position=position)
+        return len(touched)
+
+
+@contextmanager
+def only_sweep() -> Iterator[bool]:
+    """False while another one is at it. A session's lock: it goes over several transactions, and
+    ends with the process."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [SWEEP_LOCK])
+        (is_alone,) = cursor.fetchone()
+    try:
+        yield is_alone
+    finally:
+        if is_alone and connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [SWEEP_LOCK])
+
+
+def begin() -> None:
+    """At first there is nothing to compare with."""
+    with one_moment() as position:
+        pass
+    CheckedUpTo.objects.create(pk=1, position=position)
+
+
+def read_touched(since: str) -> tuple[list[int], str]:
+    """Bookings to look at, and the position that is reached with them: the same one if nothing
+    changed, so that a quiet market writes nothing."""
+    with one_moment() as position:
+        changes = read_changes(since)
+        if not changes:
+            return [], since
+        touched = find_touched(changes) if changes.ids else Booking.objects.none()
+        newest = touched.order_by("-pk").values_list("pk", flat=True)
+        return list(newest[:CHECKED_SOON]), position
+
+
+def check_night() -> int:
+    """Says how many were found. It reads the graph once and may take long: what changed meanwhile
+    is looked at again, though a sweep may have been there before."""
+    with one_moment() as position:
+        pass
+    count = services.check_all()
+    touched, _ = read_touched(position)
     check_some(booking_ids=touched)
-    return len(touched)
-
-
-def move_on(before: CheckedUpTo | None, position: str, is_changed: bool) -> bool:
-    """False if another sweep did. At first there is nothing to compare with."""
-    if before is None:
-        CheckedUpTo.objects.get_or_create(pk=1, defaults={"position": position})
-        return False
-    if not is_changed:
-        return False
-    same = CheckedUpTo.objects.filter(pk=before.pk, position=before.position)
-    return same.update(position=position) == 1
+    return count
 
 
 def find_touched(changes: Changes) -> BookingQuerySet:

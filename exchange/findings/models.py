@@ -47,8 +47,8 @@ class BookingFinding(models.Model):
 
 
 class CheckedUpTo(models.Model):
-    """The moment of the market up to which changes were looked at: one row, moved on by
-    compare-and-set, so that of two sweeps at once one checks."""
+    """The moment of the market up to which changes were looked at: one row, moved on after the
+    check, by the one sweep that holds the lock."""
 
     position = models.TextField(help_text="A database snapshot, as Postgres names it.")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from exchange.findings.checking import Checker, Found
@@ -17,6 +17,8 @@ from exchange.market.models import Booking
 from exchange.market.querysets import BookingQuerySet
 
 CHUNK = 500
+# Any number that nothing else in this database locks.
+REPLACE_LOCK = 7_301_003
 Kind = BookingFinding.Kind
 
 
@@ -79,5 +81,9 @@ def as_row(booking: Booking, found: Found, now: datetime) -> BookingFinding:
 
 @transaction.atomic
 def replace_findings(ids: list[int], found: list[BookingFinding]) -> list[BookingFinding]:
+    """One caller at a time: where nothing was found before, there is no row that a second one would
+    wait for, and both would write."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REPLACE_LOCK])
     BookingFinding.objects.filter(booking_id__in=ids).delete()
     return BookingFinding.objects.bulk_create(found)

@@ -2,12 +2,12 @@
 
 from celery import shared_task
 
-from exchange.findings import changed, services
+from exchange.findings import changed
 
 
 @shared_task(name="findings.check_all")
 def check_all() -> int:
-    return services.check_all()
+    return changed.check_night()
 
 
 @shared_task(name="findings.check_changed")

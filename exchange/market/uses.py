@@ -172,17 +172,20 @@ class Reader:
 
     def refresh(self, model: type[Any]) -> int:
         count, after = 0, 0
-        while rows := self._next_rows(model, after):
-            self._write(model, rows)
-            count += len(rows)
-            after = rows[-1][0]
+        while done := self._refresh_next(model, after):
+            count += len(done)
+            after = done[-1]
         return count
 
-    def _next_rows(self, model: type[Any], after: int) -> list[tuple[int, int, str]]:
-        rows = unread_rows(model).filter(pk__gt=after).order_by("pk")
-        return list(rows.values_list("pk", OWNERS[model], "expression")[:BATCH])
-
     @transaction.atomic
+    def _refresh_next(self, model: type[Any], after: int) -> list[int]:
+        """Locks before it reads: a save meanwhile must not get the uses of the text before it."""
+        unread = unread_rows(model).filter(pk__gt=after).order_by("pk")
+        locked = unread.select_for_update(of=("self",), no_key=True)
+        rows = list(locked.values_list("pk", OWNERS[model], "expression")[:BATCH])
+        self._write(model, rows)
+        return [pk for pk, _, _ in rows]
+
     def _write(self, model: type[Any], rows: list[tuple[int, int, str]]) -> None:
         values: set[tuple[str, str]] = set()
         changed = []

@@ -53,6 +53,11 @@ class ReportRun(models.Model):
             models.UniqueConstraint(
                 fields=["status"], condition=Q(status="running"), name="one_report_at_a_time"
             ),
+            models.UniqueConstraint(
+                fields=["first_day", "last_day"],
+                condition=Q(status="queued"),
+                name="report_days_wait_once",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ from exchange.serving.directory import SnapshotDirectory
 MAX_DAYS_PER_RUN = 92
 MAX_NIGHTLY_DAYS = 14
 SILENCE = timedelta(minutes=2)
+SECOND_CLICK = timedelta(seconds=5)
 RUN_TASK = "reports.run"
 
 logger = logging.getLogger(__name__)
@@ -46,16 +47,28 @@ def logged_days() -> list[date]:
 
 @transaction.atomic
 def create_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
-    """A queued run; the same days already waiting are not queued twice."""
+    """A queued run; the same days already waiting are not queued twice. Nor are those that the same
+    person asked for a moment ago: who clicks twice may find the first run started."""
     if requested_by is not None and not may_start(requested_by, "report_run"):
         raise PermissionDenied("Only analysts and administrators of the exchange run reports.")
     check_days(first_day, last_day)
-    waiting = ReportRun.objects.filter(
-        status=ReportRun.Status.QUEUED, first_day=first_day, last_day=last_day
-    ).first()
-    return waiting or ReportRun.objects.create(
-        first_day=first_day, last_day=last_day, requested_by=requested_by
-    )
+    days = {"first_day": first_day, "last_day": last_day}
+    while True:
+        if standing := find_standing(requested_by, **days):
+            return standing
+        try:
+            with transaction.atomic():
+                return ReportRun.objects.create(**days, requested_by=requested_by)
+        except IntegrityError:
+            continue  # another request came first; the next look finds it
+
+
+def find_standing(by: User | None, **days: date) -> ReportRun | None:
+    runs = ReportRun.objects.filter(**days)
+    waiting = runs.filter(status=ReportRun.Status.QUEUED).first()
+    if waiting or by is None:
+        return waiting
+    return runs.filter(requested_by=by, requested_at__gt=timezone.now() - SECOND_CLICK).first()
 
 
 def check_days(first_day: date, last_day: date) -> None:

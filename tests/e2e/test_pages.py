@@ -72,3 +72,22 @@ def test_menu_and_search_work_in_a_narrow_window(
     assert page.url == f"{visitor.url}/parties/?q=trail&kind="
     page.go_back()
     expect(page.locator("#list tbody tr")).to_have_count(2)
+
+
+def test_a_double_click_sends_a_form_once(
+    visitor: Visitor, alice: User, operator: Organisation
+) -> None:
+    soda = Party.objects.create(
+        kind="advertiser", name="Solberg Soda", seller_id="soda", organisation=operator
+    )
+    visitor.enter(alice)
+    visitor.go("/campaigns/new/")
+    visitor.page.fill("[name=name]", "Winter")
+    visitor.page.select_option("[name=advertiser]", str(soda.pk))
+    visitor.page.fill("[name=expression]", "true")
+    sent: list[str] = []
+    visitor.page.on("request", lambda asked: sent.append(f"{asked.method} {asked.url}"))
+    visitor.page.dblclick("form[data-guard] button[type=submit]")
+    expect(visitor.page.get_by_text("Winter is saved.")).to_be_visible()
+    assert sent.count(f"POST {visitor.url}/campaigns/new/") == 1
+    assert visitor.complaints == []

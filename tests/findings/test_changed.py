@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
 import pytest
+from django.conf import settings
 from django.db import connection
 
-from exchange.findings import changed
+from exchange.findings import changed, services
 from exchange.findings.changed import check_changed
+from exchange.findings.checking import Checker
 from exchange.findings.models import BookingFinding, CheckedUpTo
+from exchange.findings.services import check_bookings
+from exchange.findings.tasks import check_all as check_all_task
 from exchange.findings.tasks import check_changed as check_changed_task
 from exchange.market.models import Booking, Campaign, Edge, Party
+from tests.conftest import environment_of_the_tests
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Kind = BookingFinding.Kind
@@ -100,10 +112,122 @@ def test_what_is_too_much_waits_for_the_night(
     assert found() == []
 
 
-def test_of_two_sweeps_at_once_one_checks(edges: tuple[Edge, Edge]) -> None:
-    before = CheckedUpTo.objects.get()
+def test_a_check_that_was_cut_off_is_made_again(
+    edges: tuple[Edge, Edge], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
+
+    def be_killed(**_: object) -> int:
+        raise TimeoutError
+
+    with monkeypatch.context() as cut_off:
+        cut_off.setattr(changed, "check_some", be_killed)
+        with pytest.raises(TimeoutError):
+            check_changed()
+    assert check_changed() == 1
+    assert found() == [Kind.BROKEN_PATH]
+
+
+def test_a_sweep_that_is_killed_leaves_its_check_to_the_next(edges: tuple[Edge, Edge]) -> None:
+    """A process of its own, ended for good while it checks: the lock goes with it."""
+    Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
+    sweep = start_held_sweep()
+    try:
+        assert check_changed() == 0  # one at a time
+        assert found() == []
+    finally:
+        sweep.kill()
+        sweep.wait()
+    wait_until_free()
+    assert check_changed() == 1
+    assert found() == [Kind.BROKEN_PATH]
+
+
+def test_of_two_sweeps_at_once_one_checks(
+    edges: tuple[Edge, Edge], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
+    is_checking, may_end = Event(), Event()
+
+    def check_slowly(**some: Any) -> int:
+        is_checking.set()
+        assert may_end.wait(60)
+        return services.check_some(**some)
+
+    monkeypatch.setattr(changed, "check_some", check_slowly)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(sweep_elsewhere)
+        try:
+            assert is_checking.wait(60)
+            assert check_changed() == 0
+        finally:
+            may_end.set()
+        assert first.result(60) == 1
+    assert found() == [Kind.BROKEN_PATH]
+
+
+def test_what_changes_during_the_nights_check_is_checked_after_it(
+    booking: Booking, edges: tuple[Edge, Edge], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the graph once. A booking of its last part is repaired meanwhile, and found right by
+    a sweep, before the night says of it what was true at its beginning."""
+    Edge.objects.update(is_active=False)
+
+    def check_slowly() -> int:
+        read_at_the_beginning = Checker()
+        Edge.objects.update(is_active=True)
+        assert check_changed() == 1
+        check_bookings(booking_ids=[booking.pk], checker=read_at_the_beginning)
+        assert found() == [Kind.BROKEN_PATH]
+        return 1
+
+    monkeypatch.setattr(services, "check_all", check_slowly)
+    check_all_task()
+    assert found() == []
+
+
+def sweep_elsewhere() -> int:
+    try:
+        return check_changed()
+    finally:
+        connection.close()
+
+
+HELD_SWEEP = """
+import django, sys, time
+django.setup()
+from exchange.findings import changed
+def hold(**_):
+    print("checking", flush=True)
+    time.sleep(600)
+changed.check_some = hold
+changed.check_changed()
+"""
+
+
+def start_held_sweep() -> subprocess.Popen[str]:
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", HELD_SWEEP],
+        env=environment_of_the_tests() | {"DJANGO_SETTINGS_MODULE": "exchange.settings"},
+        cwd=settings.BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert sweep.stdout is not None
+    assert sweep.stdout.readline() == "checking\n"
+    return sweep
+
+
+def wait_until_free() -> None:
+    """Postgres notices a dead process when it next writes to it, or reads from it."""
+    give_up = time.monotonic() + 60
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_current_snapshot()::text")
-        (position,) = cursor.fetchone()
-    assert changed.move_on(before, position, is_changed=True)
-    assert not changed.move_on(before, position + "0", is_changed=True)
+        while time.monotonic() < give_up:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s",
+                [changed.SWEEP_LOCK],
+            )
+            if cursor.fetchone() == (0,):
+                return
+            time.sleep(0.05)
+    pytest.fail("the lock outlives its process")

@@ -16,6 +16,7 @@ from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import REDACTED
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
 
@@ -139,3 +140,20 @@ def test_saving_a_booking_warns_of_what_is_found(
         follow=True,
     )
     assert "No chain of edges leads from Daily Herald to Solberg Soda." in response.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_found_before", [False, True])
+def test_two_checks_at_once_are_one_after_the_other(
+    booking: Booking,
+    is_found_before: bool,
+) -> None:
+    Edge.objects.update(is_active=False)
+    if is_found_before:
+        check_booking(booking=booking)
+    first, second = overlap(
+        lambda: check_booking(booking=booking), lambda: check_booking(booking=booking)
+    )
+    assert [finding.kind for finding in (*first, *second)] == [Kind.BROKEN_PATH] * 2
+    [kept] = BookingFinding.objects.all()
+    assert kept.checked_at == second[0].checked_at

@@ -1,8 +1,11 @@
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -12,6 +15,7 @@ from exchange.reports import services
 from exchange.reports.job import JobError
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
 from tests.reports.summaries import FIRST, SECOND, day_done, make_run, write_day
+from tests.rivals import overlap
 
 Status = ReportRun.Status
 
@@ -54,6 +58,25 @@ def test_days_that_cannot_be_counted_are_refused(
 def test_the_same_days_wait_only_once(db: None) -> None:
     one = services.create_run(first_day=FIRST, last_day=SECOND)
     assert services.create_run(first_day=FIRST, last_day=SECOND) == one
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_days_asked_for_at_once_are_queued_once() -> None:
+    first, second = overlap(
+        lambda: services.create_run(first_day=FIRST, last_day=SECOND),
+        lambda: services.create_run(first_day=FIRST, last_day=SECOND),
+    )
+    assert first == second == ReportRun.objects.get()
+
+
+def test_a_second_click_finds_the_run_that_has_started(carol: User) -> None:
+    asked: dict[str, Any] = {"first_day": FIRST, "last_day": SECOND, "requested_by": carol}
+    one = services.create_run(**asked)
+    assert services.claim(one.pk)
+    assert services.create_run(**asked) == one
+    long_ago = timezone.now() - services.SECOND_CLICK
+    ReportRun.objects.update(requested_at=long_ago)
+    assert services.create_run(**asked) != one
 
 
 def test_only_one_run_can_be_claimed_at_a_time(db: None) -> None:
@@ -159,3 +182,22 @@ def test_the_night_takes_at_most_fourteen_days(db: None, visit_log: Path) -> Non
 def test_a_night_without_a_log_asks_for_nothing(db: None, visit_log: Path) -> None:
     assert services.request_nightly(today=FIRST) == []
     assert not DailyVisits.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_days_that_wait_twice_from_before_the_constraint_wait_once() -> None:
+    try:
+        old = migrate_reports("0001_initial")
+        for status in ("queued", "queued", "done", "queued"):
+            old.objects.create(first_day=FIRST, last_day=SECOND, status=status)
+        old.objects.create(first_day=FIRST, last_day=FIRST, status="queued")
+    finally:
+        migrate_reports("0002_days_wait_once")
+    states = ReportRun.objects.order_by("pk").values_list("status", flat=True)
+    assert list(states) == ["queued", "failed", "done", "failed", "queued"]
+
+
+def migrate_reports(name: str) -> Any:
+    executor = MigrationExecutor(connection)
+    state = executor.migrate([("reports", name)])
+    return state.apps.get_model("reports", "ReportRun")

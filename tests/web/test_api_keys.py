@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from exchange.accounts.models import ApiKey, Role
+from exchange.accounts.seeds import SHOWN_AGAIN
 from exchange.accounts.services import create_api_key, hash_api_key
+from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
 
@@ -107,3 +111,78 @@ def test_the_menu_offers_what_one_may_open(exchange: Exchange, log_in: LogIn) ->
         page = log_in(exchange.herald.people[role]).get("/").content.decode()
         assert ('href="/api-keys/"' in page) is (role == Role.ADMIN), role
         assert ('href="/people/"' in page) is (role == Role.ADMIN), role
+
+
+def token_of(page: Any) -> str:
+    [token] = re.findall(r'name="form_token" value="([^"]+)"', page.content.decode())
+    return unescape(token)
+
+
+def texts_in(page: Any) -> list[str]:
+    return re.findall(r'value="(tl_[A-Za-z0-9_-]{43})"', page.content.decode())
+
+
+def test_a_form_that_is_sent_twice_makes_one_key_and_shows_it(
+    exchange: Exchange, admin: Client
+) -> None:
+    """After a double click the browser shows the second answer only."""
+    data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
+    first, second = admin.post("/api-keys/new/", data), admin.post("/api-keys/new/", data)
+    assert ApiKey.objects.count() == 1
+    assert texts_in(first) == texts_in(second) != []
+    assert "The form was sent twice" in second.content.decode()
+    assert "The form was sent twice" not in first.content.decode()
+    assert "no-store" in second["Cache-Control"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_sent_twice_at_once_makes_one_key_and_shows_it(
+    exchange: Exchange, admin: Client, log_in: LogIn
+) -> None:
+    data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
+    other = log_in(exchange.herald.admin)
+    first, second = overlap(
+        lambda: admin.post("/api-keys/new/", data), lambda: other.post("/api-keys/new/", data)
+    )
+    assert first.status_code == second.status_code == 200
+    assert texts_in(first) == texts_in(second) != []
+    assert ApiKey.objects.get().hash == hash_api_key(texts_in(first)[0])
+
+
+@pytest.mark.parametrize("is_revoked", [False, True])
+def test_later_the_text_stays_with_who_has_it(
+    exchange: Exchange,
+    admin: Client,
+    is_revoked: bool,
+) -> None:
+    data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
+    [text] = texts_in(admin.post("/api-keys/new/", data))
+    long_ago = timezone.now() - SHOWN_AGAIN
+    changes = {"revoked_at": timezone.now()} if is_revoked else {"created_at": long_ago}
+    ApiKey.objects.update(**changes)
+    again = admin.post("/api-keys/new/", data)
+    assert again.status_code == 409
+    assert text not in again.content.decode()
+    assert "revoke the key that begins with" in again.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+def test_a_form_that_is_filled_in_otherwise_makes_another_key(
+    exchange: Exchange, admin: Client
+) -> None:
+    """Somebody goes back to the form and makes a second key with it."""
+    data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
+    first = admin.post("/api-keys/new/", data)
+    second = admin.post("/api-keys/new/", data | {"name": "Oslo"})
+    assert ApiKey.objects.count() == 2
+    assert texts_in(first) != texts_in(second)
+
+
+def test_a_token_of_somebody_else_draws_nothing(
+    exchange: Exchange, admin: Client, log_in: LogIn
+) -> None:
+    operator = log_in(exchange.operators[Role.ADMIN])
+    token = token_of(operator.get("/api-keys/new/"))
+    for _ in range(2):
+        assert texts_in(admin.post("/api-keys/new/", fields(exchange, form_token=token)))
+    assert ApiKey.objects.count() == 2

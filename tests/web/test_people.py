@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from html import unescape
+from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from exchange.accounts.models import Role, User
+from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
 
@@ -101,3 +105,47 @@ def test_a_superuser_is_not_taken_over_through_an_organisation(
 ) -> None:
     root = User.objects.create_superuser("root", organisation=exchange.herald.organisation)
     assert admin.post(f"/people/{root.pk}/password/").status_code == 403
+
+
+def token_of(page: Any) -> str:
+    return unescape(re.findall(r'name="form_token" value="([^"]+)"', page.content.decode())[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_who_is_added_twice_at_once_is_one_with_one_password(
+    exchange: Exchange, admin: Client, log_in: LogIn
+) -> None:
+    token = token_of(admin.get("/people/new/"))
+    data = {"username": "frank", "role": "analyst", "form_token": token}
+    other = log_in(exchange.herald.admin)
+    first, second = overlap(
+        lambda: admin.post("/people/new/", data), lambda: other.post("/people/new/", data)
+    )
+    [password] = SECRET.findall(first.content.decode())
+    assert SECRET.findall(second.content.decode()) == [password]
+    assert User.objects.get(username="frank").check_password(password)
+    assert "no-store" in second["Cache-Control"]
+
+
+def test_a_person_added_before_is_not_told_again(exchange: Exchange, admin: Client) -> None:
+    token = token_of(admin.get("/people/new/"))
+    data = {"username": "frank", "role": "analyst", "form_token": token}
+    admin.post("/people/new/", data)
+    otherwise = admin.post("/people/new/", data | {"role": "viewer"})
+    assert otherwise.status_code == 422
+    assert "already exists" in otherwise.content.decode()
+    User.objects.filter(username="frank").update(last_login=timezone.now())
+    assert admin.post("/people/new/", data).status_code == 422
+
+
+def test_a_new_password_that_is_asked_for_twice_is_the_one_that_is_shown(
+    exchange: Exchange, admin: Client
+) -> None:
+    """Which of two requests is answered first is nobody's to say."""
+    viewer = exchange.herald.people[Role.VIEWER]
+    data = {"form_token": token_of(admin.get("/people/"))}
+    answers = [admin.post(f"/people/{viewer.pk}/password/", data) for _ in range(2)]
+    first, second = (SECRET.findall(answer.content.decode()) for answer in answers)
+    assert first == second
+    viewer.refresh_from_db()
+    assert viewer.check_password(first[0])

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
 from exchange.accounts.models import User
 from exchange.market.catalog import as_engine_attribute
 from exchange.market.impact import check_domain_users, impact_of_attribute, refuse_if_used
 from exchange.market.models import Attribute
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.holding import CATALOGUE, hold_names
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 from targeting.catalog import CatalogError
 
 
-@transaction.atomic
+@one_save()
 def save_attribute(
     *, attribute: Attribute, by: User, expected_version: int | None = None
 ) -> Attribute:
     """Name and type stay for ever. A domain may be closed only around the values in use."""
     require_change(by, attribute)
+    hold_names(alone=[CATALOGUE])
     before = lock_before(attribute, expected_version)
     attribute.full_clean()
     check_compiles(attribute)
@@ -30,11 +31,12 @@ def save_attribute(
     return attribute
 
 
-@transaction.atomic
+@one_save()
 def retire_attribute(
     *, attribute: Attribute, by: User, expected_version: int | None = None
 ) -> Attribute:
     require_change(by, attribute)
+    hold_names(alone=[CATALOGUE])
     lock_before(attribute, expected_version)
     refuse_if_used(impact_of_attribute(attribute), f"{attribute.name} cannot be retired")
     if attribute.is_required:

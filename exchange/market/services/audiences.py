@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
 from exchange.accounts.models import User
-from exchange.market.expressions import check_expression
 from exchange.market.impact import impact_of_audience, refuse_if_used
 from exchange.market.models import Audience, ValueList
 from exchange.market.names import with_audience
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.expressions import check_own_expression
+from exchange.market.services.holding import hold_names
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.uses import note_uses
 from exchange.market.visibility import require_change
 
 
-@transaction.atomic
+@one_save()
 def save_audience(
     *, audience: Audience, by: User, expected_version: int | None = None, confirmed: bool = False
 ) -> Audience:
     """Test visits of the campaigns that use it are run; failing ones must be confirmed."""
     require_change(by, audience)
+    hold_own_names(audience)
     before = lock_before(audience, expected_version)
     audience.full_clean()
     refuse_shared_name(audience)
@@ -30,30 +31,32 @@ def save_audience(
         audience.organisation_id,
     ):
         refuse_if_used(impact_of_audience(before), f"@{before.name} cannot be renamed or moved")
-    organisation_id = audience.organisation_id
-    note_uses(
-        audience,
-        check_expression(
-            text=audience.expression, organisation_id=organisation_id, name=audience.name
-        ),
-    )
+    expression = check_own_expression(audience, before, name=audience.name)
     if before and not confirmed:
         refuse_new_failures(
             {f"audience:{audience.pk}"},
             lambda names, catalog: with_audience(names, audience, catalog),
         )
+    note_uses(audience, expression)
     keep(audience, by)
     return audience
 
 
-@transaction.atomic
+@one_save()
 def retire_audience(
     *, audience: Audience, by: User, expected_version: int | None = None
 ) -> Audience:
     require_change(by, audience)
+    hold_own_names(audience)
     lock_before(audience, expected_version)
     refuse_if_used(impact_of_audience(audience), f"@{audience.name} cannot be retired")
     return retire(audience, by)
+
+
+def hold_own_names(row: Audience | ValueList) -> None:
+    """Those of the organisation that it is in, and of the one that it shall be in."""
+    former = type(row)._default_manager.filter(pk=row.pk).values_list("organisation_id", flat=True)
+    hold_names(alone=[row.organisation_id, *former])
 
 
 def refuse_shared_name(row: Audience | ValueList) -> None:

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
 from exchange.accounts.models import User
-from exchange.market.models import Booking, Edge
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.services.holding import hold, hold_references, refuse_retired
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 
 
-@transaction.atomic
+@one_save()
 def save_booking(*, booking: Booking, by: User, expected_version: int | None = None) -> Booking:
-    require_change(by, booking)
-    lock_before(booking, expected_version)
     if booking.policy != Booking.Policy.PINNED:
         booking.pinned_edges = []
+    hold_ends_and_path(booking)
+    require_change(by, booking)
+    before = lock_before(booking, expected_version)
     booking.full_clean()
+    refuse_retired(booking, before, "publisher", "campaign")
     booking.advertiser_id = booking.campaign.advertiser_id
     check_pins(booking)
     keep(booking, by)
     return booking
 
 
-@transaction.atomic
+@one_save()
 def retire_booking(*, booking: Booking, by: User, expected_version: int | None = None) -> Booking:
     require_change(by, booking)
     lock_before(booking, expected_version)
     retire(booking, by)
     return booking
+
+
+def hold_ends_and_path(booking: Booking) -> None:
+    """Also the advertiser, to whom the saved row refers."""
+    campaigns = Campaign.objects.filter(pk=booking.campaign_id)
+    hold(Party, [booking.publisher_id, *campaigns.values_list("advertiser_id", flat=True)])
+    hold_references(booking, "publisher")
+    hold(Edge, booking.pinned_edges)
+    hold_references(booking, "campaign")
 
 
 def check_pins(booking: Booking) -> None:

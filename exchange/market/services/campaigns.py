@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-
 from exchange.accounts.models import User
-from exchange.market.expressions import check_expression
 from exchange.market.models import Campaign
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.expressions import check_own_expression
+from exchange.market.services.holding import hold_names, hold_references, refuse_retired
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.services.test_visits import refuse_failing_visits
 from exchange.market.uses import note_uses
-from exchange.market.visibility import require_change
+from exchange.market.visibility import owner_id_of, require_change
 
 
-@transaction.atomic
+@one_save()
 def save_campaign(
     *,
     campaign: Campaign,
@@ -22,19 +21,21 @@ def save_campaign(
     confirmed: bool = False,
 ) -> Campaign:
     """Drafts stay out of snapshots, and so do changes to them."""
+    hold_references(campaign, "advertiser")
     require_change(by, campaign)
+    hold_names(of=[owner_id_of(campaign)])
     before = lock_before(campaign, expected_version)
     campaign.full_clean()
-    organisation_id = campaign.advertiser.organisation_id
-    expression = check_expression(text=campaign.expression, organisation_id=organisation_id)
-    note_uses(campaign, expression)
+    refuse_retired(campaign, before, "advertiser")
+    expression = check_own_expression(campaign, before)
     if before and not confirmed:
         refuse_failing_visits(campaign, expression)
+    note_uses(campaign, expression)
     keep(campaign, by)
     return campaign
 
 
-@transaction.atomic
+@one_save()
 def retire_campaign(
     *, campaign: Campaign, by: User, expected_version: int | None = None
 ) -> Campaign:

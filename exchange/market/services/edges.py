@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
 from exchange.accounts.models import User
-from exchange.market.expressions import check_expression
 from exchange.market.impact import pinned_bookings
 from exchange.market.models import Edge
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.expressions import check_own_expression
+from exchange.market.services.holding import hold_names, hold_references, refuse_retired
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.uses import note_uses
-from exchange.market.visibility import require_change
+from exchange.market.visibility import owner_id_of, require_change
 
 
-@transaction.atomic
+@one_save()
 def save_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> Edge:
+    hold_references(edge, "seller", "buyer")
     require_change(by, edge)
+    hold_names(of=[owner_id_of(edge)])
     before = lock_before(edge, expected_version)
     edge.full_clean()
+    refuse_retired(edge, before, "seller", "buyer")
     if before and (before.seller_id, before.buyer_id) != (edge.seller_id, edge.buyer_id):
         refuse_to_break_pins(before)
-    organisation_id = edge.seller.organisation_id
-    note_uses(edge, check_expression(text=edge.expression, organisation_id=organisation_id))
+    note_uses(edge, check_own_expression(edge, before))
     keep(edge, by)
     return edge
 
 
-@transaction.atomic
+@one_save()
 def retire_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> Edge:
     """Bookings over the cheapest path take another one; pinned ones could not."""
     require_change(by, edge)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Q
 
 from exchange.accounts.models import User
 from exchange.market.impact import count_uses_of_organisation
 from exchange.market.models import Booking, Campaign, Edge, Party
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 
 
-@transaction.atomic
+@one_save()
 def save_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
     """A new party has no edges yet; a changed one may be named in answers."""
     require_change(by, party)
@@ -25,7 +24,7 @@ def save_party(*, party: Party, by: User, expected_version: int | None = None) -
     return party
 
 
-@transaction.atomic
+@one_save()
 def retire_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
     require_change(by, party)
     lock_before(party, expected_version)

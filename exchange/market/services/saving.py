@@ -1,4 +1,5 @@
-"""What all saves share: the lock, the version that the person saw, the name under the change.
+"""What all saves share: the transaction, the lock, the version that the person saw, the name under
+the change.
 
 Optimistic: the row is locked for the save only, and a save that was made from an older version is
 refused with both. Nothing is ever overwritten unseen.
@@ -6,17 +7,24 @@ refused with both. Nothing is ever overwritten unseen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from django.core.exceptions import ValidationError
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from exchange.accounts.models import User
 from exchange.market.models import Revised
 from exchange.market.recording import recording
 from exchange.snapshots.requests import announce_changes
+from exchange.uniqueness import save_unique
 
 Row = TypeVar("Row", bound=Revised)
+
+# Postgres' words for a circle of locks, and for a lock that did not come in time.
+NOT_GRANTED = frozenset({"40P01", "55P03"})
 
 
 class StaleSaveError(ValidationError):
@@ -32,6 +40,22 @@ class StaleSaveError(ValidationError):
         self.yours = yours
         self.theirs = theirs
         self.expected_version = expected_version
+
+
+@contextmanager
+def one_save() -> Iterator[None]:
+    """All of a service's changes or none. Services take their locks in one order (`holding`); what
+    SQL by hand holds, or for too long, is no fault of the person's, who only has to save again."""
+    try:
+        with transaction.atomic():
+            yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "pgcode", None) not in NOT_GRANTED:
+            raise
+        raise ValidationError(
+            "Somebody else is changing what this relies on. Nothing is saved yet: save it again.",
+            code="busy",
+        ) from error
 
 
 def lock_before(row: Row, expected_version: int | None) -> Row | None:
@@ -53,7 +77,7 @@ def keep(row: Row, by: User) -> Row:
     """Saves under the person's name. The version is the database's to count."""
     row.updated_by = by
     with recording(by=by):
-        row.save()
+        save_unique(row)
     row.refresh_from_db(fields=["version"])
     announce_changes()
     return row

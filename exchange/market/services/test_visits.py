@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Q
 
 from exchange.accounts.models import User
@@ -18,7 +17,8 @@ from exchange.market.expressions import check_expression
 from exchange.market.impact import MAX_REHEARSED, reach
 from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.holding import refuse_retired
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES, flatten
@@ -54,21 +54,31 @@ class FailingVisitsError(ValidationError):
         super().__init__([str(outcome) + "." for outcome in self.outcomes], code="failing_visits")
 
 
-@transaction.atomic
+@one_save()
 def save_test_visit(
     *, test_visit: TestVisit, by: User, expected_version: int | None = None
 ) -> TestVisit:
     """It may fail when it is saved: that is how a wrong campaign is shown to be wrong."""
     require_change(by, test_visit)
+    hold_campaign(test_visit)
     before = lock_before(test_visit, expected_version)
     test_visit.full_clean()
+    refuse_retired(test_visit, before, "campaign")
     check_visit(test_visit.visit)
     if before is None and test_visit.campaign.test_visits.kept().count() >= MAX_VISITS:
         raise ValidationError(f"A campaign has at most {MAX_VISITS} test visits.")
     return keep(test_visit, by)
 
 
-@transaction.atomic
+def hold_campaign(test_visit: TestVisit) -> None:
+    """For this save alone: two at once would count the same number of test visits."""
+    campaigns = Campaign.objects.select_for_update(no_key=True)
+    campaign = campaigns.filter(pk=test_visit.campaign_id).first()
+    if campaign is not None:
+        test_visit.campaign = campaign
+
+
+@one_save()
 def retire_test_visit(
     *, test_visit: TestVisit, by: User, expected_version: int | None = None
 ) -> TestVisit:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from django.core.exceptions import ValidationError
-from django.db import connection, transaction
+from django.db import connection
 
 from exchange.accounts.models import User
 from exchange.market.impact import check_list_users, impact_of_value_list, refuse_if_used
 from exchange.market.models import ValueList, ValueListVersion
 from exchange.market.models.value_lists import MAX_VALUES
 from exchange.market.names import Values, load_values, with_values
-from exchange.market.services.audiences import refuse_shared_name
-from exchange.market.services.saving import keep, lock_before, retire
+from exchange.market.services.audiences import hold_own_names, refuse_shared_name
+from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.visibility import require_change
 
@@ -41,7 +41,7 @@ class ValuesDifference:
         return f"{self.added_count:,} added, {self.removed_count:,} removed"
 
 
-@transaction.atomic
+@one_save()
 def save_value_list(
     *,
     value_list: ValueList,
@@ -53,6 +53,7 @@ def save_value_list(
     """Without values those that are there stay. A list is never empty: nobody could use it. Test
     visits of the campaigns that use it are run; failing ones must be confirmed."""
     require_change(by, value_list)
+    hold_own_names(value_list)
     before = lock_before(value_list, expected_version)
     value_list.full_clean()
     refuse_shared_name(value_list)
@@ -73,11 +74,12 @@ def save_value_list(
     return value_list
 
 
-@transaction.atomic
+@one_save()
 def retire_value_list(
     *, value_list: ValueList, by: User, expected_version: int | None = None
 ) -> ValueList:
     require_change(by, value_list)
+    hold_own_names(value_list)
     lock_before(value_list, expected_version)
     refuse_if_used(impact_of_value_list(value_list), f"${value_list.name} cannot be retired")
     return retire(value_list, by)

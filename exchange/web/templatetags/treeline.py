@@ -21,10 +21,12 @@ from exchange.accounts.permissions import (
     may_edit,
     may_start,
 )
+from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.market.models import Party
 from exchange.market.visibility import Person, may_change, may_see, owns
 
 register = template.Library()
+
 
 UNKNOWN = "\N{EN DASH}"
 
@@ -84,6 +86,13 @@ ITEMS = [
     Item("API keys", "api-key-list", "keys", "api-keys", needs="api_key"),
     Item("People", "person-list", "people", "people", needs="person"),
 ]
+
+
+@register.simple_tag(takes_context=True)
+def form_token(context: RequestContext) -> SafeString:
+    """For forms that make a secret: sent twice, they make one."""
+    token = new_token(context["user"])
+    return format_html('<input type="hidden" name="{}" value="{}">', TOKEN_FIELD, token)
 
 
 @register.inclusion_tag("parts/_navigation.html", takes_context=True)

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from exchange.accounts.forms import ApiKeyForm
 from exchange.accounts.models import ApiKey, User
 from exchange.accounts.permissions import require_edit
-from exchange.accounts.services import create_api_key, revoke_api_key
+from exchange.accounts.services import AlreadyMadeError, create_api_key, revoke_api_key
 from exchange.market.visibility import visible
 from exchange.web.filters import ListFilter
 from exchange.web.paging import Order
-from exchange.web.views.listing import find_visible, person_of, read_listing
+from exchange.web.views.listing import find_visible, person_of, read_listing, seed_of
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
 PUBLISHERS_SHOWN = 3
@@ -43,24 +43,37 @@ def name_publishers(key: ApiKey) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def make_api_key(request: HttpRequest) -> HttpResponse:
-    """The answer to the form holds the key; no other page ever does."""
+    """The answer to the form holds the key; no other page ever does. Whoever clicks twice sees the
+    second answer only: it holds the same key."""
     person = person_of(request)
     require_edit(person, "api_key")
     form = ApiKeyForm(request.POST or None, person=person)
-    if request.method == "POST" and (made := make(form, person)):
-        key, text = made
-        response = render(request, "accounts/api_key_made.html", {"key": key, "text": text})
-        response["Cache-Control"] = "no-store"
-        return response
+    try:
+        if request.method == "POST" and (made := make(form, person, seed_of(request))):
+            return show_made(request, *made)
+    except AlreadyMadeError as again:
+        return show_made(request, again.key, again.text, is_repeated=True)
     status = 422 if form.errors else 200
     return render(request, "accounts/api_key_form.html", {"form": form}, status=status)
 
 
-def make(form: ApiKeyForm, person: User) -> tuple[ApiKey, str] | None:
+def show_made(
+    request: HttpRequest, key: ApiKey, text: str, *, is_repeated: bool = False
+) -> HttpResponse:
+    context = {"key": key, "text": text, "is_repeated": is_repeated}
+    status = 200 if text else 409
+    response = render(request, "accounts/api_key_made.html", context, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def make(form: ApiKeyForm, person: User, seed: bytes | None) -> tuple[ApiKey, str] | None:
     if not form.is_valid():
         return None
     try:
-        return create_api_key(**form.wanted(), by=person)
+        return create_api_key(**form.wanted(), by=person, seed=seed)
+    except AlreadyMadeError:
+        raise
     except ValidationError as error:
         form.take_complaints(error)
         return None

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from exchange.accounts.models import User
+from exchange.accounts.seeds import TOKEN_FIELD, read_seed
 from exchange.market.models import Attribute
 from exchange.market.visibility import require_change, visible
 from exchange.web.filters import ListFilter
@@ -32,6 +33,16 @@ def person_of(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied("Log in first.")
     return request.user
+
+
+def seed_of(request: HttpRequest) -> bytes | None:
+    """What a form that makes a secret draws it from: the same for a form that is sent again."""
+    token = request.POST.get(TOKEN_FIELD, "")
+    left_out = {TOKEN_FIELD, "csrfmiddlewaretoken"}
+    filled = [(name, values) for name, values in request.POST.lists() if name not in left_out]
+    return read_seed(
+        token=token, by=person_of(request), filled=[*filled, ("address", [request.path])]
+    )
 
 
 def find_visible(rows: QuerySet[Row], person: User, pk: int) -> Row:

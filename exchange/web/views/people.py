@@ -11,11 +11,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from exchange.accounts.forms import PersonForm
 from exchange.accounts.models import User
 from exchange.accounts.permissions import require_edit
-from exchange.accounts.services import reset_password, save_person
+from exchange.accounts.services import find_just_made, reset_password, save_person
 from exchange.market.visibility import visible
 from exchange.web.filters import ListFilter
 from exchange.web.paging import Order
-from exchange.web.views.listing import find_visible, open_for_edit, person_of, read_listing
+from exchange.web.views.listing import (
+    find_visible,
+    open_for_edit,
+    person_of,
+    read_listing,
+    seed_of,
+)
 
 BY_NAME = Order(("username",))
 
@@ -36,11 +42,16 @@ def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     require_edit(admin, "person")
     person = open_for_edit(User.objects.all(), admin, pk, User(organisation=admin.organisation))
     form = PersonForm(request.POST or None, person=admin, instance=person)
+    seed = seed_of(request)
     if request.method == "POST" and form.is_valid():
         try:
-            return answer_saved(request, person, save_person(person=person, by=admin))
+            return answer_saved(request, person, save_person(person=person, by=admin, seed=seed))
         except ValidationError as error:
             form.take_complaints(error)
+    if pk is None and form.errors:
+        username = request.POST.get("username", "")
+        if made := find_just_made(username=username, by=admin, seed=seed):
+            return show_password(request, *made)
     context = {"form": form, "person": person, "is_new": pk is None}
     status = 422 if form.errors else 200
     return render(request, "accounts/person_form.html", context, status=status)
@@ -58,7 +69,9 @@ def renew_password(request: HttpRequest, pk: int) -> HttpResponse:
     admin = person_of(request)
     require_edit(admin, "person")
     person = find_visible(User.objects.all(), admin, pk)
-    return show_password(request, person, reset_password(person=person, by=admin))
+    return show_password(
+        request, person, reset_password(person=person, by=admin, seed=seed_of(request))
+    )
 
 
 def show_password(request: HttpRequest, person: User, password: str) -> HttpResponse:

@@ -5,6 +5,8 @@ import { startExpressionEditors } from "./expression_editor.js";
 import { startTokens } from "./tokens.js";
 import { startVisitEditors } from "./visit_editor.js";
 
+const SECOND_CLICK_MS = 3000;
+
 function startMenu() {
   const button = document.querySelector("[data-menu]");
   const side = document.querySelector(".side");
@@ -36,6 +38,20 @@ function startConfirms() {
     const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
     if (question && !window.confirm(question)) event.preventDefault();
   });
+}
+
+// A second click while the first is on its way sends nothing. It may be stopped, or come to nothing:
+// a little later, or back on the page, the form can be sent again.
+function startOnce() {
+  const sent = new Set();
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (sent.has(form)) event.preventDefault();
+    sent.add(form);
+    setTimeout(() => sent.delete(form), SECOND_CLICK_MS);
+  });
+  window.addEventListener("pageshow", () => sent.clear());
 }
 
 function say(...words) {
@@ -102,6 +118,7 @@ startTokens();
 startDrafts(say);
 startGuard();
 startConfirms();
+startOnce();
 startWordsForLostRequests();
 colourExpressions(document);
 startExpressionEditors(document);

@@ -1,0 +1,28 @@
+"""Checking the expression of what is about to be saved, while its names are held."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+
+from exchange.market.expressions import check_expression
+from exchange.market.models import Audience, Campaign, Edge
+from exchange.market.visibility import owner_id_of
+from targeting import Expression
+
+
+def check_own_expression(
+    row: Audience | Campaign | Edge,
+    before: Audience | Campaign | Edge | None,
+    *,
+    name: str | None = None,
+) -> Expression:
+    """Raises `ExpressionError` for what is wrong, and refuses new uses of a retired attribute: it
+    still compiles, for old expressions, but visits no longer carry it."""
+    text = row.expression
+    expression = check_expression(text=text, organisation_id=owner_id_of(row), name=name)
+    if before is None or before.expression != text:
+        for attribute in sorted(expression.attributes):
+            if expression.catalog[attribute].retired:
+                message = f"“{attribute}” is retired: visits no longer carry it."
+                raise ValidationError({"expression": message}, code="retired")
+    return expression
