@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from exchange.celery import app
 from exchange.launcher.processes import Program, Running, start
+from exchange.launcher.supervisor import WORKERS
 from exchange.launcher.valkey import find_free_port
 
 CHROMIUM_FLAGS = [
@@ -61,10 +62,18 @@ def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM
 
 def start_worker() -> Running:
     """A real worker on the test database, for all queues; the caller stops it."""
-    options = ["-c", "1", "-Q", "celery,changes"]
-    worker = start(_program("celery-worker", "celery", "-A", "exchange.celery", "worker", *options))
+    options = ["-A", "exchange.celery", "worker", "-c", "1"]
+    worker = start(_program("celery-worker", "celery", *options))
     _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
     return worker
+
+
+def start_workers_of_the_launcher() -> list[Running]:
+    """Each with its own queues, as `make run` starts them; the caller stops them."""
+    workers = [start(_program(each.name, *each.argv())) for each in WORKERS]
+    for worker in workers:
+        _wait(worker, lambda: len(app.control.ping(timeout=0.5) or ()) == len(WORKERS), seconds=60)
+    return workers
 
 
 @pytest.fixture
