@@ -23,6 +23,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from exchange.health import watch
 from exchange.serving.eligibility import service_for
 from exchange.serving.instruments import TALLY
 
@@ -62,6 +63,7 @@ def collect() -> bytes:
     else:
         registry.register(REGISTRY)
     registry.register(SnapshotAge())
+    registry.register(QueueAges())
     return generate_latest(registry)
 
 
@@ -76,3 +78,18 @@ class SnapshotAge(Collector):
                 "Age of what this process serves.",
                 value=live.age_seconds(time.time()),
             )
+
+
+class QueueAges(Collector):
+    """As last looked at (health.py): asking for metrics asks nobody else. Without a broker there
+    are none."""
+
+    def collect(self) -> Iterator[Metric]:
+        ages = GaugeMetricFamily(
+            "treeline_queue_oldest_seconds",
+            "How long the first task of a queue has been waiting.",
+            labels=["queue"],
+        )
+        for queue in watch.queues():
+            ages.add_metric([queue.name], queue.waiting_seconds())
+        yield ages

@@ -18,10 +18,12 @@ pages = get_wsgi_application()
 
 from django.conf import settings  # noqa: E402
 
+from exchange.health import watch  # noqa: E402
 from exchange.serving.answer_log import AnswerLog, Retention  # noqa: E402
 from exchange.serving.downloads import PREFIX, SnapshotDownloads  # noqa: E402
 from exchange.serving.eligibility import service_for  # noqa: E402
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint  # noqa: E402
+from exchange.waits import limit_waits_of_pages  # noqa: E402
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -40,6 +42,9 @@ if settings.ANSWER_LOG_EVERY:
             ),
         )
     )
+
+limit_waits_of_pages()
+watch.start()
 
 # A full garbage collection over what Django and the libraries keep alive takes 30 to 60 ms, and no
 # request is answered meanwhile; what is frozen is never looked at again.
