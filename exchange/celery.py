@@ -6,10 +6,8 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.events import EventDispatcher
 from celery.schedules import crontab
 from celery.signals import before_task_publish, heartbeat_sent
-from celery.worker.heartbeat import Heart
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "exchange.settings")
 
@@ -67,7 +65,6 @@ def note_sent(headers: dict[str, Any], **_rest: object) -> None:
 
 
 @heartbeat_sent.connect
-def note_taken(sender: Heart, **_rest: object) -> None:
+def note_taken(**_rest: object) -> None:
     """Every two seconds, by the process that hands tasks to its children."""
-    eventer: EventDispatcher = sender.eventer  # type: ignore[attr-defined]  # missing in the stubs
-    broker.note_taken(eventer.app.amqp.queues.consume_from)
+    broker.note_taken(app.amqp.queues.consume_from)

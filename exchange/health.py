@@ -18,6 +18,7 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
+from exchange.announcing import silent
 from exchange.broker import QueueState, look_at_queues
 from exchange.queues import QUEUES
 from exchange.serving.eligibility import service_for
@@ -39,7 +40,8 @@ class Look:
 
 
 class Watch:
-    """Thread-safe: `look` replaces one reference, others read it."""
+    """Thread-safe: `look` replaces one reference, others read it. What it finds hung nobody else
+    waits for (`announcing.silent`, `waits.hung`)."""
 
     def __init__(self) -> None:
         self._last: Look | None = None
@@ -57,9 +59,11 @@ class Watch:
         try:
             queues = tuple(look_at_queues())
         except redis.RedisError:
+            silent.open()
             gone = dict.fromkeys(("broker", "worker", "queues"), "unreachable")
             self._last = Look(time.monotonic(), {"database": database, **gone}, ())
             return
+        silent.close()
         parts = {
             "database": database,
             "broker": "ok",

@@ -181,7 +181,10 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_QUEUES = [Queue(each.name, routing_key=each.name) for each in queues.QUEUES]
 CELERY_TASK_DEFAULT_QUEUE = "sweeps"
 CELERY_TASK_ROUTES = queues.routes()
-CELERY_TASK_ANNOTATIONS = queues.limits()
+CELERY_TASK_ANNOTATIONS = {
+    "*": {"Request": "exchange.acknowledging:Request"},
+    **queues.limits(),
+}
 NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
 NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 4)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")
