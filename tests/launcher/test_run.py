@@ -133,7 +133,7 @@ def test_first_start_prints_logins_and_a_request_that_works(launched: Launched) 
     )
 
     state = launched.state()
-    assert (len(state.servers), len(state.programs)) == (2, 4)
+    assert (len(state.servers), len(state.programs)) == (2, 5)
     assert launched.end(signal.SIGINT) == 0
     assert eventually_gone(state, seconds=0)
     assert not Path(state.run_folder).exists()
