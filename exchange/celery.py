@@ -1,13 +1,19 @@
-"""The Celery application: where tasks are found and what beat starts by itself."""
+"""The Celery application: where tasks are found, what beat starts by itself, and what is noted
+about messages and workers for others to see."""
 
 import os
+import time
+from typing import Any
 
 from celery import Celery
 from celery.schedules import crontab
+from celery.signals import before_task_publish, heartbeat_sent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "exchange.settings")
 
 from django.conf import settings
+
+from exchange import broker
 
 app = Celery("treeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -50,3 +56,15 @@ app.conf.beat_schedule = {
         "options": {"expires": 60},
     },
 }
+
+
+@before_task_publish.connect
+def note_sent(headers: dict[str, Any], **_rest: object) -> None:
+    """Celery's messages do not say since when they wait."""
+    headers[broker.SENT_AT] = time.time()
+
+
+@heartbeat_sent.connect
+def note_taken(**_rest: object) -> None:
+    """Every two seconds, by the process that hands tasks to its children."""
+    broker.note_taken(app.amqp.queues.consume_from)

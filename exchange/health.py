@@ -1,9 +1,14 @@
-"""Whether this server is alive (`/healthz`) and may get traffic (`/readyz`)."""
+"""Whether this server is alive (`/healthz`) and may get traffic (`/readyz`).
+
+A thread looks at the database, the broker and the queues every second, with time-outs; whoever asks
+gets what it saw last, at once, whatever hangs.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import redis
 from django.conf import settings
@@ -12,13 +17,77 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
-from kombu.exceptions import OperationalError
 
-from exchange.celery import app
+from exchange.announcing import silent
+from exchange.broker import QueueState, look_at_queues
+from exchange.queues import QUEUES
 from exchange.serving.eligibility import service_for
+from exchange.waits import probing
 
-BROKER_TIMEOUT_SECONDS = 1.0
-WORKER_TIMEOUT_SECONDS = 0.5
+LOOK_EVERY_SECONDS = 1.0
+# Longer than a look takes at which everything hangs.
+STALE_SECONDS = 15.0
+LOOKED_AT = ("database", "broker", "worker", "queues")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen at one moment. `queues` is empty if the broker did not answer."""
+
+    at: float
+    parts: dict[str, str]
+    queues: tuple[QueueState, ...]
+
+
+class Watch:
+    """Thread-safe: `look` replaces one reference, others read it. What it finds hung nobody else
+    waits for (`announcing.silent`, `waits.hung`)."""
+
+    def __init__(self) -> None:
+        self._last: Look | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="health-watch", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            self.look()
+            time.sleep(LOOK_EVERY_SECONDS)
+
+    def look(self) -> None:
+        database = look_at_database()
+        try:
+            queues = tuple(look_at_queues())
+        except redis.RedisError:
+            silent.open()
+            gone = dict.fromkeys(("broker", "worker", "queues"), "unreachable")
+            self._last = Look(time.monotonic(), {"database": database, **gone}, ())
+            return
+        silent.close()
+        parts = {
+            "database": database,
+            "broker": "ok",
+            "worker": describe_takers(queues),
+            "queues": describe_waits(queues),
+        }
+        self._last = Look(time.monotonic(), parts, queues)
+
+    def parts(self) -> dict[str, str]:
+        """Nothing is ok that was not looked at lately."""
+        look = self._last
+        if look is None:
+            return dict.fromkeys(LOOKED_AT, "not looked at yet")
+        if (age := time.monotonic() - look.at) > STALE_SECONDS:
+            return dict.fromkeys(LOOKED_AT, f"not looked at for {age:.0f} s")
+        return look.parts
+
+    def queues(self) -> tuple[QueueState, ...]:
+        look = self._last
+        is_fresh = look is not None and time.monotonic() - look.at <= STALE_SECONDS
+        return look.queues if look is not None and is_fresh else ()
+
+
+watch = Watch()
 
 
 @login_not_required
@@ -33,11 +102,11 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
     broker or worker that is away degrades a server and does not take it out of traffic."""
-    parts = {name: check() for name, check in CHECKS.items()}
     live = service_for(settings.SNAPSHOT_DIR).live
-    degraded = [name for name, part in parts.items() if part != "ok"]
+    parts = {**watch.parts(), "snapshot": "ok" if live else "none loaded"}
+    is_whole = all(part == "ok" for part in parts.values())
     document: dict[str, object] = {
-        "status": "not ready" if live is None else "degraded" if degraded else "ready",
+        "status": "not ready" if live is None else "ready" if is_whole else "degraded",
         "parts": parts,
     }
     if live is not None:
@@ -45,48 +114,24 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     return JsonResponse(document, status=503 if live is None else 200)
 
 
-def check_database() -> str:
+def look_at_database() -> str:
     try:
-        with connection.cursor() as cursor:
+        with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
+        connection.close()
         return "unreachable"
     return "ok"
 
 
-def check_broker() -> str:
-    client = redis.Redis.from_url(
-        settings.REDIS_URL,
-        socket_connect_timeout=BROKER_TIMEOUT_SECONDS,
-        socket_timeout=BROKER_TIMEOUT_SECONDS,
-    )
-    try:
-        client.ping()
-    except redis.RedisError:
-        return "unreachable"
-    finally:
-        client.close()
-    return "ok"
+def describe_takers(queues: tuple[QueueState, ...]) -> str:
+    lonely = [queue.name for queue in queues if not queue.is_taken]
+    return f"none for {', '.join(lonely)}" if lonely else "ok"
 
 
-def check_worker() -> str:
-    """Whether any worker answers; without a broker nobody can ask."""
-    if check_broker() != "ok":
-        return "unreachable"
-    try:
-        found = app.control.ping(timeout=WORKER_TIMEOUT_SECONDS, limit=1)
-    except (OperationalError, redis.RedisError):
-        return "unreachable"
-    return "ok" if found else "none answers"
-
-
-def check_snapshot() -> str:
-    return "ok" if service_for(settings.SNAPSHOT_DIR).live else "none loaded"
-
-
-CHECKS: dict[str, Callable[[], str]] = {
-    "database": check_database,
-    "broker": check_broker,
-    "worker": check_worker,
-    "snapshot": check_snapshot,
-}
+def describe_waits(queues: tuple[QueueState, ...]) -> str:
+    """Which queue's first task waits longer than it should."""
+    bounds = {queue.name: queue.longest_wait_seconds for queue in QUEUES}
+    waits = {queue.name: queue.waiting_seconds() for queue in queues}
+    late = [f"{name} wait for {s:.0f} s" for name, s in waits.items() if s > bounds[name]]
+    return "; ".join(late) or "ok"

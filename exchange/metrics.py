@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
+from prometheus_client import Metric
+from prometheus_client.metrics_core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
+from exchange.health import watch
 from exchange.serving.eligibility import service_for
 from exchange.serving.metrics import CONTENT_TYPE, collect, may_read
 
@@ -19,7 +25,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     authorization = request.headers.get("Authorization", "")
     if not may_read(own_address(request), authorization, settings.METRICS_TOKEN):
         raise Http404
-    return HttpResponse(collect(service_for(settings.SNAPSHOT_DIR)), content_type=CONTENT_TYPE)
+    text = collect(service_for(settings.SNAPSHOT_DIR), QueueAges())
+    return HttpResponse(text, content_type=CONTENT_TYPE)
 
 
 def own_address(request: HttpRequest) -> str:
@@ -28,3 +35,18 @@ def own_address(request: HttpRequest) -> str:
         return ""
     address: str = request.META.get("REMOTE_ADDR", "")
     return address
+
+
+class QueueAges(Collector):
+    """As last looked at (health.py): asking for metrics asks nobody else. Without a broker there
+    are none."""
+
+    def collect(self) -> Iterator[Metric]:
+        ages = GaugeMetricFamily(
+            "treeline_queue_oldest_seconds",
+            "How long the first task of a queue has been waiting.",
+            labels=["queue"],
+        )
+        for queue in watch.queues():
+            ages.add_metric([queue.name], queue.waiting_seconds())
+        yield ages

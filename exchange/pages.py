@@ -7,13 +7,19 @@ does wait in a thread (the database, the broker) waits for seconds at most.
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import sys
+from importlib import import_module
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from exchange.environment import SettingError, env_int
 from exchange.serving.configuration import read_address
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 DEFAULT_ADDRESS = "127.0.0.1:8000"
 DEFAULT_THREADS = 16
@@ -41,20 +47,33 @@ def main() -> int:
         return 2
     import waitress
 
-    from exchange.wsgi import application
-
-    # It tells of every request that waits for a thread.
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, stop)
     try:
         server = waitress.create_server(
-            application, host=host, port=port, threads=threads, **OPTIONS
+            load_application(), host=host, port=port, threads=threads, **OPTIONS
         )
     except OSError as error:
         print(f"cannot listen on {host}:{port}: {error.strerror}", file=sys.stderr)
         return 1
     server.run()
     return 0
+
+
+def load_application() -> WSGIApplication:
+    """With the first request's waiting done, and with bounds on the later ones'."""
+    from exchange.health import watch
+    from exchange.waits import limit_waits_of_pages
+    from exchange.wsgi import application
+
+    # It tells of every request that waits for a thread.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    limit_waits_of_pages()
+    watch.start()
+    import_module("exchange.urls")
+    # A full garbage collection over what Django and the libraries keep alive takes 30 to 60 ms.
+    gc.collect()
+    gc.freeze()
+    return application
 
 
 def stop(_number: int, _frame: FrameType | None) -> None:

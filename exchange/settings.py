@@ -10,7 +10,9 @@ from pathlib import Path
 import dj_database_url
 import pghistory
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Queue
 
+from exchange import queues
 from exchange.environment import env_bool, env_int, env_list, env_path, env_text
 from exchange.serving.configuration import DEFAULT_ADDRESS, INSECURE_SECRET
 
@@ -141,6 +143,17 @@ DATABASES = {
         conn_health_checks=True,
     )
 }
+# A server whose machine is gone is noticed in half a minute; what its own address says goes first.
+DATABASES["default"]["OPTIONS"] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    # Of workers and commands; pages have their own limits (waits.py).
+    "options": "-c idle_in_transaction_session_timeout=10min",
+    **DATABASES["default"].get("OPTIONS", {}),
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env_text("REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -151,11 +164,26 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Longer than the longest build or report, or Redis hands a running task to a second worker.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 12 * 3600}
+BROKER_TIMEOUT_SECONDS = 1.5
+CELERY_BROKER_CONNECTION_TIMEOUT = BROKER_TIMEOUT_SECONDS
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Longer than the longest build or report, or Redis hands a running task to a second worker.
+    "visibility_timeout": 12 * 3600,
+    "socket_connect_timeout": BROKER_TIMEOUT_SECONDS,
+    "socket_timeout": BROKER_TIMEOUT_SECONDS,
+    "socket_keepalive": True,
+    "max_retries": 0,
+}
+# A message is a hint (announcing.py): whoever saves does not wait for a second attempt.
+CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
-# A queue of its own: changes must not wait for a worker that builds or counts for minutes.
-CELERY_TASK_ROUTES = {"snapshots.write_changes": {"queue": "changes"}}
+CELERY_TASK_QUEUES = [Queue(each.name, routing_key=each.name) for each in queues.QUEUES]
+CELERY_TASK_DEFAULT_QUEUE = "sweeps"
+CELERY_TASK_ROUTES = queues.routes()
+CELERY_TASK_ANNOTATIONS = {
+    "*": {"Request": "exchange.acknowledging:Request"},
+    **queues.limits(),
+}
 NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
 NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 4)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")

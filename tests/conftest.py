@@ -6,6 +6,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from exchange.celery import app
 from exchange.launcher.processes import Program, Running, start
+from exchange.launcher.supervisor import WORKERS
 from exchange.launcher.valkey import find_free_port
 
 CHROMIUM_FLAGS = [
@@ -59,10 +61,18 @@ def _program(name: str, *argv: str, **environment: str) -> Program:
 
 def start_worker() -> Running:
     """A real worker on the test database, for all queues; the caller stops it."""
-    options = ["-c", "1", "-Q", "celery,changes"]
-    worker = start(_program("celery-worker", "celery", "-A", "exchange.celery", "worker", *options))
+    options = ["-A", "exchange.celery", "worker", "-c", "1"]
+    worker = start(_program("celery-worker", "celery", *options))
     _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
     return worker
+
+
+def start_workers_of_the_launcher() -> list[Running]:
+    """Each with its own queues, as `make run` starts them; the caller stops them."""
+    workers = [start(_program(each.name, *each.argv())) for each in WORKERS]
+    for worker in workers:
+        _wait(worker, lambda: len(app.control.ping(timeout=0.5) or ()) == len(WORKERS), seconds=60)
+    return workers
 
 
 @pytest.fixture
@@ -90,13 +100,18 @@ class TreelineServer:
 @pytest.fixture
 def treeline_server(transactional_db: None) -> Iterator[TreelineServer]:
     """The people's process, as `make run` starts it, on the test database."""
-    port = find_free_port()
-    url = f"http://127.0.0.1:{port}"
-    arguments = ["-m", "exchange.pages"]
-    web = start(_program("web", "python", *arguments, TREELINE_PAGES_ADDRESS=f"127.0.0.1:{port}"))
+    with running_pages() as server:
+        yield server
+
+
+@contextmanager
+def running_pages(**environment: str) -> Iterator[TreelineServer]:
+    address = f"127.0.0.1:{find_free_port()}"
+    environment["TREELINE_PAGES_ADDRESS"] = address
+    web = start(_program("web", "python", "-m", "exchange.pages", **environment))
     try:
-        _wait(web, lambda: _answers(f"{url}/healthz"), seconds=60)
-        yield TreelineServer(url, web)
+        _wait(web, lambda: _answers(f"http://{address}/healthz"), seconds=60)
+        yield TreelineServer(f"http://{address}", web)
     finally:
         web.stop()
 

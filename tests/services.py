@@ -7,9 +7,10 @@ folder.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,29 @@ def services() -> Iterator[dict[str, str]]:
     _servers.start(dict(os.environ))
     yield dict(os.environ)
     _servers.stop()
+
+
+@contextmanager
+def hung(name: str) -> Iterator[None]:
+    """`postgres` or `valkey` of the tests is there and says nothing: all its processes are stopped.
+    Whoever is connected, this process too, waits for ever unless it has a time-out."""
+    found = [server for server in _servers.running if server.program.name == name]
+    if not found:
+        pytest.skip(f"{name} is not ours to stop")
+    stopped = [found[0].identity.pid, *children_of(found[0].identity.pid)]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def children_of(parent: int) -> list[int]:
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for task in tasks for pid in task.read_text().split()]
 
 
 def pytest_unconfigure() -> None:

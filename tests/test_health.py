@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import time
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+import redis
+from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
+from exchange import health
+from exchange.broker import SENT_AT, TAKEN_KEY, look_at_queues
+from exchange.celery import app
+from exchange.health import Watch, watch
 from exchange.launcher.processes import Running
+from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
+from tests.conftest import TreelineServer
+from tests.services import hung
 from tests.serving.published import publish
 
 
@@ -25,6 +37,8 @@ def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
     """There is no worker in this test: that degrades a server, it does not stop it."""
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
+    forget_workers()
+    watch.look()
     response = client.get("/readyz")
     assert response.status_code == 200
     document = response.json()
@@ -34,7 +48,8 @@ def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
         "parts": {
             "database": "ok",
             "broker": "ok",
-            "worker": "none answers",
+            "worker": "none for changes, sweeps, builds, checks, reports",
+            "queues": "ok",
             "snapshot": "ok",
         },
     }
@@ -45,9 +60,101 @@ def test_ready_with_a_worker(
 ) -> None:
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
-    document = client.get("/readyz").json()
-    assert document["status"] == "ready"
+    give_up = time.monotonic() + 60
+    while True:
+        watch.look()
+        document = client.get("/readyz").json()
+        if document["status"] == "ready":
+            break
+        assert time.monotonic() < give_up, document
+        time.sleep(0.1)
     assert set(document["parts"].values()) == {"ok"}
+
+
+def test_nothing_is_ok_that_was_not_looked_at(
+    client: Client, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(SnapshotDirectory(tmp_path), {1: "true"})
+    settings.SNAPSHOT_DIR = tmp_path
+    monkeypatch.setattr(health, "watch", Watch())
+    document = client.get("/readyz").json()
+    assert document["status"] == "degraded"
+    assert document["parts"] == {
+        **dict.fromkeys(["database", "broker", "worker", "queues"], "not looked at yet"),
+        "snapshot": "ok",
+    }
+
+
+@pytest.mark.django_db
+def test_a_look_that_is_old_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Watch()
+    own.look()
+    assert own.parts()["database"] == "ok"
+    monkeypatch.setattr(health, "STALE_SECONDS", -1.0)
+    assert own.parts()["database"] == "not looked at for 0 s"
+    assert own.queues() == ()
+
+
+@pytest.mark.django_db
+def test_says_which_queue_waits_too_long(services: dict[str, str]) -> None:
+    client = redis.Redis.from_url(django_settings.REDIS_URL)
+    client.lpush("builds", message_sent(seconds_ago=10_000), message_sent(seconds_ago=1))
+    try:
+        own = Watch()
+        own.look()
+        assert own.parts()["queues"] == "builds wait for 10000 s"
+    finally:
+        client.delete("builds")
+
+
+def test_messages_say_when_they_were_sent(services: dict[str, str]) -> None:
+    app.control.purge()
+    before = time.time()
+    app.send_task("snapshots.build", [0])
+    try:
+        (builds,) = [queue for queue in look_at_queues() if queue.name == "builds"]
+        assert builds.waiting_since is not None
+        assert before <= builds.waiting_since <= time.time()
+    finally:
+        app.control.purge()
+
+
+def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer) -> None:
+    wait_for_part(treeline_server, "broker", "ok")
+    with hung("valkey"):
+        wait_for_part(treeline_server, "broker", "unreachable")
+        started = time.monotonic()
+        assert ask(treeline_server)["database"] == "ok"
+        assert time.monotonic() - started < 1
+    wait_for_part(treeline_server, "broker", "ok")
+
+
+def ask(server: TreelineServer) -> dict[str, str]:
+    """Without a snapshot the server is not ready, and says all the same what it sees."""
+    asked = HTTPConnection(server.url.removeprefix("http://"), timeout=20)
+    try:
+        asked.request("GET", "/readyz")
+        parts: dict[str, str] = json.load(asked.getresponse())["parts"]
+        return parts
+    finally:
+        asked.close()
+
+
+def wait_for_part(server: TreelineServer, name: str, said: str) -> None:
+    give_up = time.monotonic() + 60
+    while (parts := ask(server))[name] != said:
+        assert time.monotonic() < give_up, parts
+        time.sleep(0.1)
+
+
+def forget_workers() -> None:
+    """Of other tests: for a while they are thought to live."""
+    client = redis.Redis.from_url(django_settings.REDIS_URL)
+    client.delete(*(TAKEN_KEY + queue.name for queue in QUEUES))
+
+
+def message_sent(*, seconds_ago: int) -> str:
+    return json.dumps({"headers": {SENT_AT: time.time() - seconds_ago}})
 
 
 @pytest.mark.django_db

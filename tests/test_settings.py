@@ -83,3 +83,13 @@ def test_a_bad_value_is_named(name: str, value: str, message: str) -> None:
     result = read_settings("s.MODE", **{name: value})
     assert result.returncode != 0
     assert f"{name} {message}" in result.stderr
+
+
+def test_the_databases_address_says_what_differs_from_our_time_outs() -> None:
+    ours = read_settings("s.DATABASES['default']['OPTIONS']['connect_timeout']")
+    assert int(ours.stdout) > 0
+    address = "postgres://treeline@db.example.com/treeline?connect_timeout=77"
+    named = read_settings(
+        "s.DATABASES['default']['OPTIONS']['connect_timeout']", DATABASE_URL=address
+    )
+    assert int(named.stdout) == 77

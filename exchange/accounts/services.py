@@ -18,7 +18,7 @@ from django.utils import timezone
 from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Role, Scope, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.accounts.seeds import SHOWN_AGAIN, draw_secret
-from exchange.celery import app
+from exchange.announcing import announce
 from exchange.market.models import Party
 from exchange.market.visibility import require_change, visible
 from exchange.uniqueness import save_unique
@@ -154,7 +154,7 @@ def disable_demo_access() -> tuple[int, int]:
 def publish_keys_on_commit() -> None:
     """Servers read keys from a file that this task writes. Robust, because the message is only a
     hint: a broker that is down must not turn a saved change into an error."""
-    transaction.on_commit(lambda: app.send_task("snapshots.publish_keys"), robust=True)
+    transaction.on_commit(lambda: announce("snapshots.publish_keys"), robust=True)
 
 
 @transaction.atomic

@@ -39,6 +39,31 @@ MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who takes which queues (exchange/queues.py), and how many tasks at once."""
+
+    name: str
+    queues: tuple[str, ...]
+    processes: int
+    log_level: str = "INFO"
+
+    def argv(self) -> list[str]:
+        options = ["--queues", ",".join(self.queues), "--concurrency", str(self.processes)]
+        options += ["--hostname", f"{self.name}@%h", "--loglevel", self.log_level]
+        options += ["--without-gossip", "--without-mingle"]  # nobody listens
+        return ["celery", "-A", "exchange.celery", "worker", *options]
+
+
+# One build and one report at a time leave the third process to sweeps; a check of all bookings
+# leaves the second to those that changed.
+WORKERS = (
+    Worker("worker", queues=("builds", "sweeps", "reports"), processes=3),
+    Worker("changes", queues=("changes",), processes=1, log_level="WARNING"),
+    Worker("checks", queues=("checks",), processes=2),
+)
+
+
 class LauncherError(Exception):
     """The run cannot go on; the text is for the person who started it."""
 
@@ -101,8 +126,7 @@ class Supervisor:
         self.children += self.servers.running
         self._record()
         self._prepare()
-        programs = [self._serving(), self._web(), self._worker(), self._follower(), self._beat()]
-        for program in programs:
+        for program in [self._serving(), self._web(), *self._workers(), self._beat()]:
             self._start(program)
         self._wait_until_ready()
         self._record(is_ready=True)
@@ -181,16 +205,9 @@ class Supervisor:
     def _web(self) -> Program:
         return self._program("web", "python", "-m", "exchange.pages")
 
-    def _worker(self) -> Program:
-        options = ["--concurrency", "2", "--loglevel", "INFO"]
-        options += ["--without-gossip", "--without-mingle"]  # there is only this worker
-        return self._program("worker", "celery", "-A", "exchange.celery", "worker", *options)
-
-    def _follower(self) -> Program:
-        """Brings changes to the servers, also while the other worker is busy for minutes."""
-        options = ["--queues", "changes", "--pool", "solo", "--hostname", "changes@%h"]
-        options += ["--loglevel", "WARNING", "--without-gossip", "--without-mingle"]
-        return self._program("changes", "celery", "-A", "exchange.celery", "worker", *options)
+    def _workers(self) -> Iterator[Program]:
+        for worker in WORKERS:
+            yield self._program(worker.name, *worker.argv())
 
     def _beat(self) -> Program:
         folder = self.order.var / "beat"

@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
@@ -19,7 +20,7 @@ from django.utils import timezone
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import may_start
-from exchange.celery import app
+from exchange.announcing import announce
 from exchange.reports.job import DayDone, JobError, JobOrder, run_job
 from exchange.reports.models import DailyVisits, ReportRun
 from exchange.reports.summaries import replace_days
@@ -85,7 +86,7 @@ def request_run(*, first_day: date, last_day: date, requested_by: User | None = 
     give_up_silent()
     run = create_run(first_day=first_day, last_day=last_day, requested_by=requested_by)
     # Robust, because the run is saved: while the broker is down it waits for the next start.
-    transaction.on_commit(lambda: app.send_task(RUN_TASK, [run.pk]), robust=True)
+    transaction.on_commit(lambda: announce(RUN_TASK, [run.pk]), robust=True)
     return run
 
 
@@ -171,7 +172,7 @@ def start_next() -> None:
         return
     waiting = ReportRun.objects.filter(status=ReportRun.Status.QUEUED).order_by("id").first()
     if waiting is not None:
-        app.send_task(RUN_TASK, [waiting.pk])
+        announce(RUN_TASK, [waiting.pk])
 
 
 def work(run: ReportRun, on_day: Progress | None) -> None:
@@ -181,6 +182,9 @@ def work(run: ReportRun, on_day: Progress | None) -> None:
         load_summary(run=run, days=days)
     except (JobError, LeaseLostError) as error:
         fail(run, str(error))
+    except SoftTimeLimitExceeded:
+        fail(run, "The run took longer than it may, and was ended. Choose fewer days.")
+        raise
     except BaseException:
         fail(run, "The run failed because of a fault in the program. The server's log has details.")
         raise

@@ -6,7 +6,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 
 from exchange.accounts.models import User
-from exchange.celery import app
+from exchange.announcing import announce
 from exchange.snapshots.models import SnapshotBuild
 
 Status = SnapshotBuild.Status
@@ -37,7 +37,7 @@ def request_build(
 
 
 def start_on_commit(build_id: int) -> None:
-    transaction.on_commit(lambda: app.send_task("snapshots.build", [build_id]), robust=True)
+    transaction.on_commit(lambda: announce("snapshots.build", [build_id]), robust=True)
 
 
 def announce_changes() -> None:
@@ -47,4 +47,4 @@ def announce_changes() -> None:
 
 
 def send_hint() -> None:
-    app.send_task("snapshots.write_changes")
+    announce("snapshots.write_changes")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -48,6 +49,9 @@ def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
     try:
         with Progress(build_id, listener) as progress:
             build_and_activate(build_id, progress)
+    except SoftTimeLimitExceeded:
+        record_failure(build_id, "The build took longer than it may, and was ended.")
+        raise
     except BaseException as error:
         record_failure(build_id, str(error) or type(error).__name__)
         raise

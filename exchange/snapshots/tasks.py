@@ -1,5 +1,7 @@
 """The Celery tasks of snapshots; each calls one service."""
 
+from celery.exceptions import SoftTimeLimitExceeded
+
 from exchange.celery import app
 from exchange.snapshots import deltas, keys, services
 
@@ -21,7 +23,12 @@ def sweep() -> None:
 
 @app.task(name="snapshots.write_changes")
 def write_changes() -> None:
-    deltas.write_changes()
+    try:
+        deltas.write_changes()
+    except SoftTimeLimitExceeded:
+        # What is too much for a delta is not tried every second for ever.
+        deltas.ask_for_build("Changes took too long to be written as deltas.")
+        raise
 
 
 @app.task(name="snapshots.build_nightly")

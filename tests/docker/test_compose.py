@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from exchange.launcher.supervisor import WORKERS
 from tests.docker.dockerfile import read_dockerfile
 from tests.docker.test_dockerfile import assert_runnable, known_variables
 
@@ -21,6 +22,7 @@ def test_has_every_part_of_the_product() -> None:
         "web",
         "worker",
         "changes",
+        "checks",
         "beat",
         "postgres",
         "redis",
@@ -50,7 +52,7 @@ def test_environment_variables_are_read_by_the_product(name: str) -> None:
     assert ours <= known_variables()
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "changes", "beat", "migrate"])
+@pytest.mark.parametrize("name", ["web", "worker", "changes", "checks", "beat", "migrate"])
 def test_runs_in_production_mode_with_secrets_from_outside(name: str) -> None:
     environment = SERVICES[name]["environment"]
     assert environment["TREELINE_MODE"] == "production"
@@ -90,3 +92,10 @@ def test_volumes_are_declared() -> None:
 
 def test_only_the_web_server_is_reachable_from_outside() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["web"]
+
+
+def test_every_queue_is_taken() -> None:
+    """The workers are those of the launcher, each in a container of its own."""
+    commands = [" ".join(map(str, SERVICES[each.name]["command"])) for each in WORKERS]
+    for worker, command in zip(WORKERS, commands, strict=True):
+        assert f"--queues {','.join(worker.queues)} --concurrency {worker.processes}" in command

@@ -1,6 +1,8 @@
 """The whole way with real parts: request, Celery worker, Spark job, Postgres."""
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,13 +12,15 @@ import pytest
 from django.conf import settings
 
 from exchange.accounts.models import User
-from exchange.launcher.processes import Running
+from exchange.celery import app
+from exchange.launcher.processes import Running, session_members
 from exchange.market.models import Campaign, Party
 from exchange.reports import services
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
 from exchange.serving.directory import SnapshotDirectory
 from tests.pipelines.history import Entry, History, visit
 from tests.reports.summaries import FIRST
+from tests.services import children_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 PATIENCE_SECONDS = 180
@@ -49,6 +53,54 @@ def test_the_worker_counts_what_an_analyst_asked_for(
     row = EligibleVisits.objects.get()
     assert (row.campaign, row.eligible_visits, row.run) == (campaign, 3, run)
     assert DailyVisits.objects.get().visits == 4
+
+
+def test_a_run_that_takes_too_long_is_ended_with_its_job(
+    celery_worker_process: Running, history: History, carol: User
+) -> None:
+    asked = services.create_run(first_day=FIRST, last_day=FIRST, requested_by=carol)
+    app.send_task(services.RUN_TASK, [asked.pk], soft_time_limit=2, time_limit=120)
+    run = wait_until_ended(asked)
+    assert run.status == ReportRun.Status.FAILED
+    assert run.error.startswith("The run took longer than it may")
+    wait_until_no_job_runs(celery_worker_process)
+
+
+@pytest.mark.soak
+def test_a_run_that_is_killed_takes_its_job_along(
+    celery_worker_process: Running, history: History, carol: User
+) -> None:
+    asked = services.create_run(first_day=FIRST, last_day=FIRST, requested_by=carol)
+    app.send_task(services.RUN_TASK, [asked.pk])
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not jobs_of(celery_worker_process):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    (child,) = children_of(celery_worker_process.identity.pid)
+    os.kill(child, signal.SIGKILL)  # as its hard limit does
+    wait_until_no_job_runs(celery_worker_process)
+    asked.refresh_from_db()
+    assert asked.is_open  # until the sweep misses its heartbeat
+
+
+def jobs_of(worker: Running) -> list[int]:
+    """Whatever Spark started stays in the worker's session."""
+    members = (process.pid for process in session_members(worker.identity.pid))
+    return [pid for pid in members if b"eligible_visits" in read_command(pid)]
+
+
+def read_command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def wait_until_no_job_runs(worker: Running) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while jobs := jobs_of(worker):
+        assert time.monotonic() < deadline, jobs
+        time.sleep(0.1)
 
 
 def wait_until_ended(run: ReportRun) -> ReportRun:

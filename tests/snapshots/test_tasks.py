@@ -6,7 +6,9 @@ import os
 import signal
 import time
 
+import pytest
 import redis
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings as django_settings
 from django.db import connection, transaction
 
@@ -17,12 +19,14 @@ from exchange.launcher.processes import Running
 from exchange.market.models import Campaign
 from exchange.market.services import save_campaign
 from exchange.serving.directory import STAGED_PREFIX, SnapshotDirectory, hash_key
-from exchange.snapshots.models import SnapshotBuild
+from exchange.snapshots import deltas, tasks
+from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from tests.people import hire
 from tests.serving.asking import Client
 from tests.serving.conftest import start_server, wait_until_alive
 from tests.snapshots.steps import (
     AMERICAN,
+    Server,
     build,
     eligible,
     is_over,
@@ -189,3 +193,15 @@ def test_change_whose_message_was_lost_with_all_of_redis_is_found_by_the_sweep(
         redis.Redis.from_url(django_settings.REDIS_URL).flushall()
     app.send_task("snapshots.write_changes")  # as beat does, every second
     wait_until(lambda: served_names(directory) == ["Unannounced"], worker)
+
+
+def test_changes_that_take_too_long_are_left_to_a_build(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take_too_long(_log: DeltaLog) -> bool:
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(deltas, "write_next", take_too_long)
+    with pytest.raises(SoftTimeLimitExceeded):
+        tasks.write_changes()
+    assert "too long" in SnapshotBuild.objects.get(status=Status.QUEUED).reason
