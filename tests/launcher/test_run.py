@@ -133,7 +133,7 @@ def test_first_start_prints_logins_and_a_request_that_works(launched: Launched) 
     )
 
     state = launched.state()
-    assert (len(state.servers), len(state.programs)) == (2, 5)
+    assert (len(state.servers), len(state.programs)) == (2, 6)
     assert launched.end(signal.SIGINT) == 0
     assert eventually_gone(state, seconds=0)
     assert not Path(state.run_folder).exists()
@@ -152,7 +152,7 @@ def test_second_start_keeps_the_data_and_a_kill_leaves_nothing(launched: Launche
 @pytest.mark.timeout(START_SECONDS)
 def test_third_start_cleans_up_and_a_dead_program_is_started_again(launched: Launched) -> None:
     assert "cleaned up after a run that did not end well" in launched.said
-    web, worker, _changes, _checks, _beat = launched.state().programs
+    _serving, web, worker, _changes, _checks, _beat = launched.state().programs
     web.send(signal.SIGKILL)
     launched.read_until("starting web again")
     assert "web ended by itself (status -9); the end of" in launched.said

@@ -28,6 +28,8 @@ def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Servers]:
         monkeypatch.delenv(name)
     servers = plan_servers(var=var, is_durable=False)
     servers.start(dict(os.environ))
+    for name, address in servers.environment().items():
+        monkeypatch.setenv(name, address)
     try:
         yield servers
     finally:
