@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
+# Where ad servers ask; 0 is the port after that of the pages.
+SERVING_PORT ?= 0
 VENV := .venv/bin
 LAUNCHER := $(VENV)/python -m exchange.launcher
 # Each process has its own Postgres, Redis and Spark; JOBS=0 runs in one, which a debugger needs.
@@ -21,7 +23,7 @@ setup:  ## make .venv, install the locked dependencies, build the engine
 	done; echo "setup: Python 3.11 or newer not found; on Debian 12 or newer: apt-get install python3" >&2; exit 1
 
 run: setup  ## start everything on http://127.0.0.1:8000 (PORT=.. for another port); Ctrl-C ends it
-	@$(LAUNCHER) run --port $(PORT)
+	@$(LAUNCHER) run --port $(PORT) --serving-port $(SERVING_PORT)
 
 stop:  ## end what `make run` started from another terminal
 	@$(LAUNCHER) stop

@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
-
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
+
+
+class SettingError(ValueError):
+    """A variable has a value that nobody can mean; the text names it."""
 
 
 def env_text(name: str, default: str = "") -> str:
@@ -19,7 +21,7 @@ def env_bool(name: str, *, default: bool = False) -> bool:
         return True
     if word in FALSE_WORDS:
         return False
-    raise ImproperlyConfigured(f"{name} must be yes or no, not {word!r}")
+    raise SettingError(f"{name} must be yes or no, not {word!r}")
 
 
 def env_int(name: str, default: int) -> int:
@@ -29,7 +31,7 @@ def env_int(name: str, default: int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}") from None
+        raise SettingError(f"{name} must be a whole number, not {text!r}") from None
 
 
 def env_list(name: str, default: str = "") -> list[str]:

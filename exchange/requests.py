@@ -1,21 +1,18 @@
-"""What every web request carries: an id, security headers, and log lines that name the id."""
+"""What every web request carries: an id, and security headers."""
 
-import json
-import logging
 import re
 import uuid
 from collections.abc import Callable
-from contextvars import ContextVar
-from datetime import UTC, datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+
+from exchange.logs import current_request_id
 
 View = Callable[[HttpRequest], HttpResponse]
 
 REQUEST_ID_HEADER = "X-Request-Id"
 WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-current_request_id: ContextVar[str] = ContextVar("current_request_id", default="")
 
 
 class RequestIdMiddleware:
@@ -47,20 +44,3 @@ class ContentSecurityPolicyMiddleware:
         response.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         response.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         return response
-
-
-class JsonLogFormatter(logging.Formatter):
-    """One JSON object a line, for any log collector."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, object] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if request_id := current_request_id.get():
-            line["request_id"] = request_id
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)

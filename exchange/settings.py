@@ -12,6 +12,7 @@ import pghistory
 from django.core.exceptions import ImproperlyConfigured
 
 from exchange.environment import env_bool, env_int, env_list, env_path, env_text
+from exchange.serving.configuration import DEFAULT_ADDRESS, INSECURE_SECRET
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
@@ -21,13 +22,12 @@ SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
 VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
 TRUTH_RATES_FILE = REPORT_DIR / "truth_rates.json"
-ANSWER_LOG_DIR = env_path("TREELINE_ANSWER_LOG_DIR", VAR_DIR / "answers")
-# One answer in so many is kept; 0 keeps none.
-ANSWER_LOG_EVERY = env_int("TREELINE_ANSWER_LOG_EVERY", 100)
-ANSWER_LOG_DAYS = env_int("TREELINE_ANSWER_LOG_DAYS", 14)
-ANSWER_LOG_MEGABYTES = env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000)
-# Visits and explanations per second, for each API key and server process.
-ELIGIBILITY_RATE = env_int("TREELINE_ELIGIBILITY_RATE", 50_000)
+# Where ad servers ask, as people are told it.
+SERVING_URL = env_text(
+    "TREELINE_SERVING_URL",
+    f"http://{env_text('TREELINE_SERVING_ADDRESS') or DEFAULT_ADDRESS}",
+)
+# Explanations per second, for each API key and server process.
 EXPLAIN_RATE = env_int("TREELINE_EXPLAIN_RATE", 10)
 
 MODE = env_text("TREELINE_MODE", "development")
@@ -35,7 +35,6 @@ if MODE not in {"development", "production"}:
     raise ImproperlyConfigured(f"TREELINE_MODE must be development or production, not {MODE!r}")
 IS_PRODUCTION = MODE == "production"
 
-INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: S105
 SECRET_KEY = env_text("TREELINE_SECRET_KEY", INSECURE_SECRET)
 DEBUG = env_bool("TREELINE_DEBUG")
 ALLOWED_HOSTS = env_list(
@@ -250,7 +249,7 @@ LOG_LEVEL = env_text("TREELINE_LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "exchange.requests.JsonLogFormatter"}},
+    "formatters": {"json": {"()": "exchange.logs.JsonLogFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

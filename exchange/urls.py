@@ -1,4 +1,4 @@
-"""Where Django's pages live. The eligibility endpoint is answered before Django (see `wsgi`)."""
+"""Where Django's pages live. Ad servers are answered by another process (`exchange.serving`)."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import sys
 import time
 import urllib.request
@@ -48,14 +47,13 @@ def environment_of_the_tests() -> dict[str, str]:
     return {**os.environ, "DATABASE_URL": urlunsplit(test_address)}
 
 
-def _program(name: str, *argv: str, stop_signal: signal.Signals = signal.SIGTERM) -> Program:
+def _program(name: str, *argv: str, **environment: str) -> Program:
     return Program(
         name=name,
         argv=[str(Path(sys.executable).with_name(argv[0])), *argv[1:]],
-        environment=environment_of_the_tests(),
+        environment=environment_of_the_tests() | environment,
         log=settings.VAR_DIR / "log" / f"{name}.log",
         folder=settings.BASE_DIR,
-        stop_signal=stop_signal,
     )
 
 
@@ -91,11 +89,11 @@ class TreelineServer:
 
 @pytest.fixture
 def treeline_server(transactional_db: None) -> Iterator[TreelineServer]:
-    """The real web server, as `make run` starts it, on the test database."""
+    """The people's process, as `make run` starts it, on the test database."""
     port = find_free_port()
     url = f"http://127.0.0.1:{port}"
-    arguments = ["--interface", "wsgi", "--port", str(port), "exchange.wsgi:application"]
-    web = start(_program("web", "granian", *arguments))
+    arguments = ["-m", "exchange.pages"]
+    web = start(_program("web", "python", *arguments, TREELINE_PAGES_ADDRESS=f"127.0.0.1:{port}"))
     try:
         _wait(web, lambda: _answers(f"{url}/healthz"), seconds=60)
         yield TreelineServer(url, web)

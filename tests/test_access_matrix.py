@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from io import BytesIO
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -33,6 +32,7 @@ from exchange.market.visibility import NotVisible
 from exchange.serving.downloads import PREFIX, SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
+from exchange.serving.http.messages import Route
 from exchange.snapshots.keys import publish_keys
 from tests.access_table import (
     KINDS,
@@ -46,6 +46,7 @@ from tests.access_table import (
 )
 from tests.market.places import found
 from tests.people import hire
+from tests.serving import calling
 from tests.trading import Exchange, exchange
 
 __all__ = ["exchange"]
@@ -250,7 +251,7 @@ def make_key(exchange: Exchange, scopes: list[Scope]) -> str:
 
 
 def ask_with_key(service: EligibilityService, address: str, key: str) -> int:
-    """Eligibility and downloads are answered before Django, as `exchange.wsgi` does it."""
+    """Eligibility and downloads are answered by the ad servers' process, the rest by Django."""
     method, _ = KEY_ADDRESSES[address]
     headers = {"Authorization": f"Api-Key {key}"}
     body = {"visit": {}, "campaigns": [1]}
@@ -260,20 +261,12 @@ def ask_with_key(service: EligibilityService, address: str, key: str) -> int:
             address, body, content_type="application/json", headers=headers
         ).status_code
     endpoint = EligibilityEndpoint(service, 1_000)
-    answers: dict[str, Callable[..., object]] = {
+    routes: dict[str, Route] = {
         PATH: endpoint,
         BATCH_PATH: endpoint.batch,
         f"{PREFIX}live": SnapshotDownloads(service, service._directory.root),
     }
-    environ = {
-        "REQUEST_METHOD": method,
-        "PATH_INFO": address,
-        "HTTP_AUTHORIZATION": headers["Authorization"],
-        "wsgi.input": BytesIO(b"{}"),
-    }
-    statuses: list[str] = []
-    answers[address](environ, lambda status, _headers: statuses.append(status))
-    return int(statuses[0].split()[0])
+    return calling.call(routes[address], b"{}", method=method, path=address, key=key).status
 
 
 # What must not be on any page of anybody else: who may read it, and a text that gives it away.

@@ -5,11 +5,8 @@ import logging
 
 from django.http import HttpRequest, HttpResponse
 
-from exchange.requests import (
-    ContentSecurityPolicyMiddleware,
-    JsonLogFormatter,
-    RequestIdMiddleware,
-)
+from exchange.logs import JsonLogFormatter
+from exchange.requests import ContentSecurityPolicyMiddleware, RequestIdMiddleware
 
 
 def make_log_line() -> dict[str, str]:

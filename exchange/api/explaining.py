@@ -27,12 +27,12 @@ from exchange.market.visibility import explainable
 from exchange.serving.answers import CampaignId, Options, Paths
 from exchange.serving.callers import EXPLAIN_READ, Caller, unauthorized
 from exchange.serving.eligibility import service_for
-from exchange.serving.endpoint import PATH, require_method
+from exchange.serving.endpoint import PATH
 from exchange.serving.instruments import REQUESTS
 from exchange.serving.openrtb import read_impressions
-from exchange.serving.problems import CONTENT_TYPE, ProblemError
+from exchange.serving.problems import CONTENT_TYPE, ProblemError, method_not_allowed, too_large
 from exchange.serving.rates import Buckets
-from exchange.serving.requests import MAX_BODY_BYTES, decode, too_large
+from exchange.serving.requests import MAX_BODY_BYTES, decode
 from exchange.web.explaining import Explanation, Line, Step, explain_campaign
 
 EXPLAIN_PATH = f"{PATH}:explain"
@@ -81,7 +81,8 @@ def refuse(problem: ProblemError) -> HttpResponse:
 
 
 def answer(request: HttpRequest) -> dict[str, object]:
-    require_method(request.META, "POST")
+    if request.method != "POST":
+        raise method_not_allowed(("POST",))
     header = request.headers.get("Authorization", "")
     caller = service_for(settings.SNAPSHOT_DIR).admit(header, EXPLAIN_READ)
     asked = decode(decoder, read_body(request))

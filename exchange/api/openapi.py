@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -182,17 +183,34 @@ def describe_api() -> Document:
         "openapi": "3.1.0",
         "info": {"title": "Treeline", "version": "1"},
         "paths": {
-            PATH: post(
-                "Which campaigns are eligible", "EligibilityRequest", "Answer", ELIGIBILITY_READ
+            **answered_by_serving(
+                {
+                    PATH: post(
+                        "Which campaigns are eligible",
+                        "EligibilityRequest",
+                        "Answer",
+                        ELIGIBILITY_READ,
+                    ),
+                    BATCH_PATH: post(
+                        "Many at once", "BatchRequest", "BatchAnswer", ELIGIBILITY_READ
+                    ),
+                    f"{PREFIX}live": get(
+                        "The live snapshot and its files", JSON_LINE, "LiveSnapshot"
+                    ),
+                    **describe_files(),
+                }
             ),
-            BATCH_PATH: post("Many at once", "BatchRequest", "BatchAnswer", ELIGIBILITY_READ),
             EXPLAIN_PATH: post("Why, or why not", "ExplainRequest", "Explanations", EXPLAIN_READ),
-            f"{PREFIX}live": get("The live snapshot and its files", JSON_LINE, "LiveSnapshot"),
-            **describe_files(),
         },
         "components": {"schemas": describe_shapes(), "securitySchemes": {"key": KEY}},
         "security": [{"key": []}],
     }
+
+
+def answered_by_serving(paths: Document) -> Document:
+    """Ad servers ask another process than people do, at an address of its own."""
+    servers = [{"url": settings.SERVING_URL}]
+    return {path: {**item, "servers": servers} for path, item in paths.items()}
 
 
 JSON_LINE = "application/json"

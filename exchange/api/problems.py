@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.response import Response
@@ -44,6 +45,14 @@ def field_errors(error: ValidationError) -> list[dict[str, str]]:
             code = getattr(message, "code", "invalid")
             found.append({"pointer": f"/{name}", "code": code, "message": str(message)})
     return found
+
+
+def misdirected(_request: HttpRequest) -> HttpResponse:
+    """Of what another process answers."""
+    problem = ProblemError(
+        HTTPStatus.MISDIRECTED_REQUEST, "misdirected", f"Ad servers ask {settings.SERVING_URL}."
+    )
+    return HttpResponse(problem.body(), status=problem.status, content_type=CONTENT_TYPE)
 
 
 def not_found(_request: HttpRequest, **_parts: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Addresses of the REST API that Django answers; eligibility itself is answered before (`wsgi`)."""
+"""Addresses of the REST API that Django answers; eligibility itself is `exchange.serving`'s."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path, re_path
@@ -6,12 +6,15 @@ from django.views.decorators.csrf import csrf_exempt
 
 from exchange.api.explaining import EXPLAIN_PATH, explain_eligibility
 from exchange.api.openapi import OPENAPI_PATH, openapi
-from exchange.api.problems import not_found
+from exchange.api.problems import misdirected, not_found
 from exchange.api.views import ValidateExpression
 
 urlpatterns = [
     path(OPENAPI_PATH.removeprefix("/"), openapi, name="openapi"),
     path(EXPLAIN_PATH.removeprefix("/"), explain_eligibility, name="eligibility-explain"),
     path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
+    re_path(
+        r"^api/v1/(eligibility(:batch)?$|snapshots/)", csrf_exempt(login_not_required(misdirected))
+    ),
     re_path(r"^api/", csrf_exempt(login_not_required(not_found))),
 ]

@@ -47,11 +47,11 @@ def main() -> int:
 
 
 def run(var: Path, arguments: argparse.Namespace) -> int:
-    order = _order(var, arguments.port, arguments, "--first-report")
+    order = _order(var, arguments, "--first-report")
     try:
         with Supervisor.running(order) as supervisor:
             supervisor.say("ready")
-            print(Welcome.read(var).text(port=arguments.port, var=var), flush=True)
+            print(Welcome.read(var).text(order), flush=True)
             supervisor.watch()
     except StopRequested:
         print("\nended; everything that was started is gone", flush=True)
@@ -64,9 +64,8 @@ def check(var: Path, arguments: argparse.Namespace) -> int:
         if not live.is_ready:
             raise LauncherError("Treeline is just starting; try again when it is ready")
         return ask(var)
-    port = arguments.port or find_free_port()
     try:
-        with Supervisor.running(_order(var, port, arguments)):
+        with Supervisor.running(_order(var, arguments)):
             return ask(var)
     except StopRequested:
         return 130
@@ -102,15 +101,23 @@ def ask(var: Path) -> int:
     return 0
 
 
-def _order(var: Path, port: int, arguments: argparse.Namespace, *more: str) -> RunOrder:
+def _order(var: Path, arguments: argparse.Namespace, *more: str) -> RunOrder:
+    """Ad servers ask on the port after that of the pages, unless somebody says otherwise."""
     sizes = (f"--campaigns={arguments.campaigns}", f"--visits={arguments.visits}")
-    return RunOrder(var, port, (*sizes, *more))
+    next_port = arguments.port + 1 if arguments.port else find_free_port()
+    return RunOrder(
+        var,
+        arguments.port or find_free_port(),
+        arguments.serving_port or next_port,
+        (*sizes, *more),
+    )
 
 
 def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m exchange.launcher", description=__doc__)
     parser.add_argument("command", choices=["run", "check", "stop"])
     parser.add_argument("--port", type=int, default=0, help="a free one by default, for check")
+    parser.add_argument("--serving-port", type=int, default=0, help="for ad servers")
     parser.add_argument("--campaigns", type=int, default=3000, help="of the demo exchange")
     parser.add_argument("--visits", type=int, default=20000, help="of the demo's log, per day")
     return parser.parse_args()

@@ -37,9 +37,6 @@ HOST = "127.0.0.1"
 MAX_LOG_BYTES = 10_000_000
 MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
-# A slow page holds one, others go on. More of them wait for the one interpreter: with 8 an
-# eligibility request took 236 us of processor time, with 3 155, with 1 136 (bench/results).
-WEB_THREADS = 3
 
 
 class LauncherError(Exception):
@@ -52,10 +49,12 @@ class StopRequested(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What to run: where its files are, on which port, and with which options of `prepare`."""
+    """What to run: where its files are, on which ports people and ad servers are answered, and with
+    which options of `prepare`."""
 
     var: Path
     port: int
+    serving_port: int
     prepare_options: tuple[str, ...] = ()
 
 
@@ -84,6 +83,7 @@ class Supervisor:
         with stopped_by_signals(), record.held():
             _clean_up(record)
             check_port_is_free(order.port)
+            check_port_is_free(order.serving_port)
             supervisor = cls(order, record)
             try:
                 supervisor.start_all()
@@ -101,7 +101,8 @@ class Supervisor:
         self.children += self.servers.running
         self._record()
         self._prepare()
-        for program in [self._web(), self._worker(), self._follower(), self._beat()]:
+        programs = [self._serving(), self._web(), self._worker(), self._follower(), self._beat()]
+        for program in programs:
             self._start(program)
         self._wait_until_ready()
         self._record(is_ready=True)
@@ -146,6 +147,8 @@ class Supervisor:
             or keep_secret(self.order.var / "secret-key"),
             "JAVA_HOME": str(find_java_home()),
             "PYTHONUNBUFFERED": "1",
+            "TREELINE_PAGES_ADDRESS": f"{HOST}:{self.order.port}",
+            "TREELINE_SERVING_ADDRESS": f"{HOST}:{self.order.serving_port}",
         }
 
     def _program(self, name: str, *argv: str, shows_output: bool = False) -> Program:
@@ -162,7 +165,7 @@ class Supervisor:
 
     def _prepare(self) -> None:
         """In a process of its own: Django is slow to load, and this process only watches."""
-        arguments = ["-m", "exchange.launcher.prepare", "--port", str(self.order.port)]
+        arguments = ["-m", "exchange.launcher.prepare", "--port", str(self.order.serving_port)]
         program = self._program(
             "prepare", "python", *arguments, *self.order.prepare_options, shows_output=True
         )
@@ -172,10 +175,11 @@ class Supervisor:
             raise LauncherError(f"preparing failed:\n{child.last_lines(30)}")
         self.children.remove(child)
 
+    def _serving(self) -> Program:
+        return self._program("serving", "python", "-m", "exchange.serving")
+
     def _web(self) -> Program:
-        options = ["--interface", "wsgi", "--host", HOST, "--port", str(self.order.port), "--no-ws"]
-        options += ["--blocking-threads", str(WEB_THREADS)]
-        return self._program("web", "granian", *options, "exchange.wsgi:application")
+        return self._program("web", "python", "-m", "exchange.pages")
 
     def _worker(self) -> Program:
         options = ["--concurrency", "2", "--loglevel", "INFO"]
@@ -221,7 +225,7 @@ class Supervisor:
     def _wait_until_ready(self, *, seconds: float = 120) -> None:
         self.say("waiting until everything is ready")
         give_up = time.monotonic() + seconds
-        while not (answer := ask_readiness(self.order.port)).is_ready:
+        while not (answer := self._ask_readiness()).is_ready:
             for child in self.children:
                 if child.exit_status() is not None:
                     raise LauncherError(
@@ -231,6 +235,11 @@ class Supervisor:
             if time.monotonic() > give_up:
                 raise LauncherError(f"not ready after {seconds:.0f} s: {answer.text}")
             time.sleep(0.1)
+
+    def _ask_readiness(self) -> "Readiness":
+        """Of those who answer ad servers, and of those who answer people."""
+        serving = ask_readiness(self.order.serving_port)
+        return ask_readiness(self.order.port) if serving.is_ready else serving
 
     def _record(self, *, is_ready: bool = False) -> None:
         servers = self.servers.running
@@ -269,8 +278,8 @@ def check_port_is_free(port: int) -> None:
             raise LauncherError(f"port {port} is not allowed: try make run PORT=8000") from None
         except (OSError, OverflowError):
             raise LauncherError(
-                f"port {port} is taken by another program: end that one, or choose another port, "
-                f"for example make run PORT={port + 1}"
+                f"port {port} is taken by another program: end that one, or choose other ports, "
+                f"for example make run PORT={port + 10}"
             ) from None
 
 

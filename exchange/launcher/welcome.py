@@ -7,7 +7,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from exchange.launcher.supervisor import HOST
+from exchange.launcher.supervisor import HOST, RunOrder
 
 WELCOME_FILE = "welcome.json"
 DEMO_PASSWORD = "treeline-demo"  # noqa: S105  (published on purpose)
@@ -24,14 +24,16 @@ class Welcome:
     def read(cls, var: Path) -> "Welcome":
         return cls(**json.loads((var / "run" / WELCOME_FILE).read_text()))
 
-    def text(self, *, port: int, var: Path) -> str:
-        lines = ["", f"  Treeline runs on http://{HOST}:{port}/"]
+    def text(self, order: RunOrder) -> str:
+        lines = ["", f"  Treeline runs on http://{HOST}:{order.port}/"]
+        lines += [f"  Ad servers ask   http://{HOST}:{order.serving_port}/"]
         if self.logins:
             lines += ["", f"  Demo logins, all with the password {DEMO_PASSWORD}:", ""]
             lines += [f"    {name:10} {role}" for name, role in self.logins.items()]
         if self.curl:
             lines += ["", "  Which campaigns are eligible for a visit? Paste this:", "", self.curl]
-        return "\n".join([*lines, "", f"  Ctrl-C ends everything. Logs are in {var / 'log'}", ""])
+        logs = order.var / "log"
+        return "\n".join([*lines, "", f"  Ctrl-C ends everything. Logs are in {logs}", ""])
 
     def request(self) -> urllib.request.Request:
         """What pasting the line would send: read from it, so that a wrong line is found out."""

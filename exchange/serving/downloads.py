@@ -12,10 +12,9 @@ other files are as they were built; who follows the deltas answers as the server
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import msgspec
@@ -24,58 +23,51 @@ from exchange.serving.callers import SNAPSHOT_READ
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID, SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
-from exchange.serving.endpoint import refuse, require_method
+from exchange.serving.http.messages import Download, Reply, Request
 from exchange.serving.instruments import REQUESTS
 from exchange.serving.live import LiveSnapshot
-from exchange.serving.problems import ProblemError
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+from exchange.serving.problems import ProblemError, not_found
 
 PREFIX = "/api/v1/snapshots/"
 BOOKINGS_LINES = "bookings.jsonl"
 DELTA_LINES = "deltas.jsonl"
-PIECE_BYTES = 1024 * 1024
-PIECE_ROWS = 2_000
-NAME = "snapshots"
+LINES = "application/x-ndjson"
+PIECE_BYTES = 256 * 1024
+PIECE_ROWS = 500
 
 
 class SnapshotDownloads:
-    """A WSGI callable, shared by all threads of a worker. Files are sent in pieces."""
+    """A route: everything below `PREFIX`. Files are sent in pieces."""
+
+    name = "snapshots"
+    methods: tuple[str, ...] = ("GET",)
+    most_bytes = 0
 
     def __init__(self, service: EligibilityService, root: Path) -> None:
         self._service = service
         self._root = root
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        try:
-            require_method(environ, "GET")
-            self._service.admit(environ.get("HTTP_AUTHORIZATION", ""), SNAPSHOT_READ)
-            name = environ["PATH_INFO"].removeprefix(PREFIX)
-            query = environ.get("QUERY_STRING", "")
-            kind, length, pieces = self._find(name, query, self._service.require_live())
-        except ProblemError as problem:
-            return refuse(NAME, problem, start_response)
-        REQUESTS.labels(NAME, "200").inc()
-        headers = [("Content-Type", kind), ("Cache-Control", "no-store")]
-        headers += [] if length is None else [("Content-Length", str(length))]
-        start_response("200 OK", headers)
-        return pieces
+    def admit(self, request: Request) -> None:
+        self._service.admit(request.authorization, SNAPSHOT_READ)
 
-    def _find(
-        self, name: str, query: str, live: LiveSnapshot
-    ) -> tuple[str, int | None, Iterable[bytes]]:
+    def answer(self, request: Request) -> Reply | Download:
+        self.admit(request)
+        name = request.path.removeprefix(PREFIX)
+        answer = self._find(name, request.query, self._service.require_live())
+        REQUESTS.labels(self.name, "200").inc()
+        return answer
+
+    def _find(self, name: str, query: str, live: LiveSnapshot) -> Reply | Download:
         if name == "live":
-            body = msgspec.json.encode(describe(live))
-            return "application/json", len(body), [body]
+            return Reply(msgspec.json.encode(describe(live)))
         snapshot_id, _, file = name.partition("/")
         if snapshot_id != live.manifest.snapshot_id or not SNAPSHOT_ID.fullmatch(snapshot_id):
             raise not_found("This snapshot is not live. Ask for `live` again.")
         if file == BOOKINGS_LINES:
-            return "application/x-ndjson", None, write_lines(live)
+            return Download(LINES, None, write_lines(live))
         if file == DELTA_LINES:
             log = DeltaLogFolder.of(SnapshotDirectory(self._root), live.manifest)
-            return "application/x-ndjson", None, write_deltas(live, log, read_after(query))
+            return Download(LINES, None, write_deltas(live, log, read_after(query)))
         if file in (INDEX_FILE, CATALOG_FILE):
             return send_file(self._root / snapshot_id / file)
         raise not_found("A snapshot has no such file.")
@@ -97,12 +89,12 @@ def describe(live: LiveSnapshot) -> dict[str, object]:
     }
 
 
-def send_file(path: Path) -> tuple[str, int, Iterable[bytes]]:
+def send_file(path: Path) -> Download:
     try:
         length = path.stat().st_size
     except FileNotFoundError:
         raise not_found("A snapshot has no such file.") from None
-    return "application/octet-stream", length, read_pieces(path)
+    return Download("application/octet-stream", length, read_pieces(path))
 
 
 def read_pieces(path: Path) -> Iterator[bytes]:
@@ -147,7 +139,3 @@ def describe_delta(delta: Delta) -> dict[str, object]:
         "lent": delta.lent,
         "bookings": [msgspec.Raw(entry.row.fragment()[0]) for entry in delta.entries],
     }
-
-
-def not_found(detail: str) -> ProblemError:
-    return ProblemError(HTTPStatus.NOT_FOUND, "not_found", detail)

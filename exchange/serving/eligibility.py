@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Generator, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
@@ -56,6 +56,7 @@ from matcher_ext.desk import Unfinished
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.25
+STEP_SECONDS = 0.001
 # What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
 UNREADABLE = (DirectoryError, SnapshotError, OSError)
 
@@ -155,13 +156,20 @@ class EligibilityService:
         body, parts = self._answer_imps(live, publisher, request, now)
         return Answer(write_answer(live, now, body), parts)
 
-    def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Answer:
-        """All of them against one state; a bad one gets its problem in its place."""
+    def answer_batch(
+        self, caller: Caller, requests: Sequence[msgspec.Raw]
+    ) -> Generator[None, None, Answer]:
+        """All of them against one state; a bad one gets its problem in its place. Pauses after
+        every millisecond or so of work, so that others can be answered."""
         live = self.require_live()
         now = time.time()
         answers: list[bytes] = []
         parts: list[Part] = []
+        pause_at = time.perf_counter() + STEP_SECONDS
         for raw in requests:
+            if time.perf_counter() > pause_at:
+                yield
+                pause_at = time.perf_counter() + STEP_SECONDS
             try:
                 body, added = self._answer_one_of_many(live, caller, raw, now)
                 answers.append(b"{%s}" % body)

@@ -38,3 +38,25 @@ class ProblemError(Exception):
 
     def body(self) -> bytes:
         return msgspec.json.encode(self.document())
+
+
+def not_found(detail: str = "There is nothing at this address.") -> ProblemError:
+    return ProblemError(HTTPStatus.NOT_FOUND, "not_found", detail)
+
+
+def too_large(most: int) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "body_too_large",
+        f"A request may have {most} bytes, not more.",
+    )
+
+
+def method_not_allowed(methods: tuple[str, ...]) -> ProblemError:
+    allowed = ", ".join(methods)
+    return ProblemError(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        f"Ask with {allowed}.",
+        headers={"Allow": allowed},
+    )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from exchange.serving.answers import Options
 from exchange.serving.problems import ProblemError
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
-
 MAX_BODY_BYTES = 256 * 1024
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 MAX_BATCH = 1_000
-SURELY_SMALL = 5  # digits of a length that is below every limit
 
 Content = TypeVar("Content")
 
@@ -52,22 +48,3 @@ def decode(decoder: msgspec.json.Decoder[Content], body: bytes | msgspec.Raw) ->
         raise ProblemError(
             HTTPStatus.BAD_REQUEST, "invalid_request", "The body is nested too deeply."
         ) from None
-
-
-def read_body(environ: WSGIEnvironment, most: int = MAX_BODY_BYTES) -> bytes:
-    """Never more than the limit, whatever length the caller claims or leaves out."""
-    claimed = environ.get("CONTENT_LENGTH") or ""
-    if len(claimed) > SURELY_SMALL and claimed.isdecimal() and int(claimed) > most:
-        raise too_large(most)
-    body: bytes = environ["wsgi.input"].read(most + 1)
-    if len(body) > most:
-        raise too_large(most)
-    return body
-
-
-def too_large(most: int) -> ProblemError:
-    return ProblemError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "body_too_large",
-        f"A request may have {most} bytes, not more.",
-    )

@@ -33,13 +33,15 @@ from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
+from exchange.serving.http.messages import Route
 from exchange.serving.rates import Buckets
 from exchange.snapshots.keys import publish_keys
+from tests.serving.calling import as_wsgi
 from tests.serving.published import publish
 from tests.trading import Exchange, exchange
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 __all__ = ["exchange"]
 
@@ -65,8 +67,10 @@ class Served:
         self._pages = get_wsgi_application()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        applications: dict[str, WSGIApplication] = {PATH: self._hot, BATCH_PATH: self._hot.batch}
-        return applications.get(environ["PATH_INFO"], self._pages)(environ, start_response)
+        routes: dict[str, Route] = {PATH: self._hot, BATCH_PATH: self._hot.batch}
+        route = routes.get(environ["PATH_INFO"])
+        application = self._pages if route is None else as_wsgi(route)
+        return application(environ, start_response)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A real web server over a snapshot directory of its own; it needs no database to answer."""
+"""A real ad servers' process over a snapshot directory of its own; it needs nothing else."""
 
 from __future__ import annotations
 
@@ -34,20 +34,17 @@ class EligibilityServer:
 
 
 def start_server(
-    directory: SnapshotDirectory, *, workers: int = 1, **environment: str
+    directory: SnapshotDirectory, *, processes: int = 1, **environment: str
 ) -> EligibilityServer:
     port = find_free_port()
-    options = ["--interface", "wsgi", "--port", str(port), "--workers", str(workers)]
-    granian = str(Path(sys.executable).with_name("granian"))
-    metrics = directory.root / "metrics"
-    metrics.mkdir(parents=True)
     program = Program(
         name="eligibility-server",
-        argv=[granian, *options, "exchange.wsgi:application"],
+        argv=[sys.executable, "-m", "exchange.serving"],
         environment={
             **os.environ,
             "TREELINE_SNAPSHOT_DIR": str(directory.root),
-            "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+            "TREELINE_SERVING_ADDRESS": f"127.0.0.1:{port}",
+            "TREELINE_SERVING_PROCESSES": str(processes),
             **environment,
         },
         log=directory.root / "server.log",

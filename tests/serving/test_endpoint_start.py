@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 from tests.serving.asking import Client
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import publish
@@ -19,12 +16,3 @@ def test_is_unavailable_until_a_snapshot_is_live(
     snapshot_id = publish(eligibility_server.directory, {1: "true"})
     eligibility_server.wait_for(snapshot_id, client)
     assert client.ask({}).booking_ids() == [1]
-
-
-def test_hot_path_loads_neither_django_nor_celery() -> None:
-    """What it does not import it cannot wait for."""
-    look = "import sys, exchange.serving.endpoint; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    packages = {name.partition(".")[0] for name in done.stdout.split()}
-    assert "matcher_ext" in packages
-    assert not packages & {"django", "rest_framework", "celery", "redis", "psycopg2"}

@@ -39,7 +39,7 @@ def server(own_servers: Servers, tmp_path: Path) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path / "snapshots")
     publish_keys(directory)
     publish(directory, {1: "true", 2: "geo.country = 'USA'"})
-    server = start_server(directory, workers=2, **own_servers.environment())
+    server = start_server(directory, processes=2, **own_servers.environment())
     try:
         wait_until_alive(server)
         yield server

@@ -161,7 +161,7 @@ def test_saved_change_is_answered_by_every_server_process_within_two_seconds(
     alice = hire("alice", Role.CAMPAIGN_MANAGER, operator)
     _, key = create_api_key(name="Ad server", organisation=operator, publishers=[story.herald])
     build()
-    server = start_server(directory, workers=2)
+    server = start_server(directory, processes=2)
     try:
         wait_until_alive(server)
         # A connection stays with the process that took it.

@@ -1,0 +1,66 @@
+"""`python -m exchange.pages`: serves people their pages, the REST API and the admin.
+
+Waitress reads a request whole before a thread sees it, and takes an answer off the thread before
+the client has read it: slow clients, uploads and downloads cost a socket each, not a thread. What
+does wait in a thread (the database, the broker) waits for seconds at most.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from types import FrameType
+
+from exchange.environment import SettingError, env_int
+from exchange.serving.configuration import read_address
+
+DEFAULT_ADDRESS = "127.0.0.1:8000"
+DEFAULT_THREADS = 16
+OPTIONS: dict[str, int | bool | str] = {
+    "connection_limit": 2_000,
+    "asyncore_use_poll": True,  # select() knows no more than 1,024 sockets
+    "channel_timeout": 30,  # seconds without a byte
+    "cleanup_interval": 5,
+    "max_request_header_size": 64 * 1024,
+    "max_request_body_size": 64 * 1024 * 1024,  # lists of a million values
+    # More than this waits on disk for its reader, and no thread does.
+    "outbuf_overflow": 1024 * 1024,
+    "outbuf_high_watermark": 4 * 1024**3,
+    "clear_untrusted_proxy_headers": False,  # Django decides whom it trusts
+    "ident": "",
+}
+
+
+def main() -> int:
+    try:
+        host, port = read_address("TREELINE_PAGES_ADDRESS", DEFAULT_ADDRESS)
+        threads = env_int("TREELINE_PAGES_THREADS", DEFAULT_THREADS)
+    except SettingError as error:
+        print(error, file=sys.stderr)
+        return 2
+    import waitress
+
+    from exchange.wsgi import application
+
+    # It tells of every request that waits for a thread.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        server = waitress.create_server(
+            application, host=host, port=port, threads=threads, **OPTIONS
+        )
+    except OSError as error:
+        print(f"cannot listen on {host}:{port}: {error.strerror}", file=sys.stderr)
+        return 1
+    server.run()
+    return 0
+
+
+def stop(_number: int, _frame: FrameType | None) -> None:
+    """Waitress finishes what its threads are at."""
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

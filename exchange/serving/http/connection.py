@@ -1,0 +1,269 @@
+"""One client's connection: requests are answered in the order in which they come.
+
+Nothing here waits. Reading stops while an answer is under way or its reader is slow, so that a
+client cannot ask for more than it takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import Executor
+from http import HTTPStatus
+from typing import cast
+
+from exchange.serving.http.crowd import Crowd
+from exchange.serving.http.messages import (
+    Answer,
+    Download,
+    Reply,
+    Request,
+    Steps,
+    own_fault,
+    too_late,
+    write_head,
+    write_problem,
+)
+from exchange.serving.http.reader import RequestReader, Routes, Stage
+from exchange.serving.instruments import REQUESTS
+from exchange.serving.problems import ProblemError
+
+logger = logging.getLogger(__name__)
+
+PLAIN_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
+    b"Date: %b\r\nContent-Length: %d\r\n\r\n"
+)
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+WRITE_BUFFER_BYTES = 512 * 1024
+
+
+class HttpConnection(asyncio.Protocol):
+    """Belongs to the loop's thread, and to its `Crowd` from its first moment to its last."""
+
+    __slots__ = (
+        "_active_at",
+        "_crowd",
+        "_executor",
+        "_has_ended",
+        "_is_choked",
+        "_is_client_done",
+        "_is_paused",
+        "_late_for",
+        "_reader",
+        "_room",
+        "_routes",
+        "_task",
+        "_transport",
+        "address",
+    )
+
+    def __init__(self, routes: Routes, crowd: Crowd, executor: Executor) -> None:
+        self._routes = routes
+        self._crowd = crowd
+        self._executor = executor
+        self._task: asyncio.Task[None] | None = None  # an answer that is under way
+        self._room: asyncio.Future[None] | None = None
+        self._is_choked = False
+        self._is_paused = False
+        self._is_client_done = False
+        self._has_ended = False
+        self._late_for: tuple[int, Stage] | None = None
+        self._active_at = crowd.now
+
+    @property
+    def is_idle(self) -> bool:
+        return self._reader.stage is Stage.BETWEEN and not (self._task or self._is_choked)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(WRITE_BUFFER_BYTES)
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if peer else ""
+        self._reader = RequestReader(self._routes, self.address, self._crowd.limits.head_bytes)
+        self._crowd.enter(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._reader.feed(data)
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        """Who sends no more may still wait for answers."""
+        self._is_client_done = True
+        self._reader.stage = Stage.OVER
+        if self._has_ended:
+            return False
+        self._go_on()
+        return not self._has_ended
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._has_ended = True
+        self._crowd.leave(self)
+        if self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self._is_choked = True
+        self._crowd.wait_for(self, self._crowd.limits.reading_seconds)
+
+    def resume_writing(self) -> None:
+        self._is_choked = False
+        self._late_for = None
+        self._crowd.settle(self)
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        self._go_on()
+
+    def expire(self) -> None:
+        """It took too long, or has to make room: with a word where one can still be said."""
+        if self._is_choked or self._has_ended or self._reader.is_turned_away:
+            self.abort()
+        else:
+            self._reader.refuse(too_late())
+            self._go_on()
+
+    def close(self) -> None:
+        """After what is written was taken."""
+        self._has_ended = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._has_ended = True
+        self._crowd.leave(self)
+        self._transport.abort()
+
+    def _go_on(self) -> None:
+        """Answers what is ready, as far as it may, and says how it stands with this connection."""
+        reader = self._reader
+        ready = reader.ready
+        while ready and not (self._task or self._is_choked or self._has_ended):
+            self._answer(ready.popleft())
+        if self._has_ended:
+            return
+        is_blocked = bool(ready or self._task or self._is_choked)
+        if is_blocked is not self._is_paused:
+            self._is_paused = is_blocked
+            if is_blocked:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+        if not is_blocked and (reader.stage is not Stage.BETWEEN or self._late_for):
+            self._await_client()
+
+    def _await_client(self) -> None:
+        """The next word is the client's; from a request's first byte on it has only so long."""
+        reader, limits = self._reader, self._crowd.limits
+        if reader.stage is Stage.BETWEEN:
+            self._late_for = None
+            self._crowd.settle(self)
+        elif reader.stage is Stage.OVER:
+            self._say_farewell()
+        else:
+            if reader.wants_continue:
+                reader.wants_continue = False
+                self._transport.write(CONTINUE)
+            if self._late_for != (reader.number, reader.stage):
+                self._late_for = reader.number, reader.stage
+                is_head = reader.stage is Stage.HEAD
+                self._crowd.wait_for(self, limits.head_seconds if is_head else limits.body_seconds)
+
+    def _say_farewell(self) -> None:
+        """Lets the client read our last answer: closing at once, with bytes of it unread, would
+        make its system throw the answer away."""
+        if self._is_client_done:
+            self.close()
+            return
+        self._has_ended = True
+        self._transport.write_eof()
+        self._crowd.part_from(self)
+
+    def _answer(self, request: Request) -> None:
+        if self._active_at != self._crowd.now:
+            self._active_at = self._crowd.now
+            self._crowd.enter(self)
+        request.keeps_alive = request.keeps_alive and not self._crowd.is_ending
+        answer = ask_route(request)
+        if type(answer) is bytes and request.keeps_alive and not request.speaks_1_0:
+            self._transport.write(PLAIN_HEAD % (self._crowd.date, len(answer)) + answer)
+        elif isinstance(answer, bytes):
+            self._send(request, Reply(answer))
+        elif isinstance(answer, Reply):
+            self._send(request, answer)
+        else:
+            self._task = asyncio.get_running_loop().create_task(self._finish(request, answer))
+        if not request.keeps_alive:
+            self._reader.stage = Stage.OVER
+            self._reader.ready.clear()
+
+    def _send(self, request: Request, reply: Reply) -> None:
+        fields = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body))}
+        if reply.status is HTTPStatus.OK:
+            fields["Cache-Control"] = "no-store"
+        head = self._write_head(request, reply.status, {**fields, **reply.headers})
+        self._transport.write(head if request.method == "HEAD" else head + reply.body)
+
+    def _write_head(self, request: Request, status: HTTPStatus, fields: dict[str, str]) -> bytes:
+        return write_head(self._crowd.date, status, fields, keeps_alive=request.keeps_alive)
+
+    async def _finish(self, request: Request, answer: Download | Steps) -> None:
+        """An answer that takes a while; others are answered between its parts."""
+        try:
+            if isinstance(answer, Download):
+                await self._send_pieces(request, answer)
+            else:
+                self._send(request, await take_steps(request, answer))
+        except Exception:
+            logger.exception("An answer to %s broke off", request.path)
+            self.abort()
+        self._task = None
+        self._go_on()
+
+    async def _send_pieces(self, request: Request, download: Download) -> None:
+        loop = asyncio.get_running_loop()
+        fields = {"Content-Type": download.kind, "Cache-Control": "no-store"}
+        is_chunked = download.length is None and not request.speaks_1_0
+        if is_chunked:
+            fields["Transfer-Encoding"] = "chunked"
+        elif download.length is not None:
+            fields["Content-Length"] = str(download.length)
+        else:
+            request.keeps_alive = False
+            self._reader.stage = Stage.OVER
+        self._transport.write(self._write_head(request, HTTPStatus.OK, fields))
+        while piece := await loop.run_in_executor(self._executor, next, download.pieces, b""):
+            self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+            if self._is_choked:
+                self._room = loop.create_future()
+                await self._room
+        if is_chunked:
+            self._transport.write(b"0\r\n\r\n")
+
+
+def ask_route(request: Request) -> Answer:
+    """The answer, or the problem that there is, which is counted."""
+    try:
+        if request.problem is None:
+            return request.route.answer(request)
+        problem = request.problem
+    except ProblemError as found:
+        problem = found
+    except Exception:
+        logger.exception("A request to %s could not be answered", request.path)
+        problem = own_fault()
+    return count_problem(request, problem)
+
+
+async def take_steps(request: Request, steps: Steps) -> Reply:
+    try:
+        while True:
+            next(steps)
+            await asyncio.sleep(0)
+    except StopIteration as done:
+        return Reply(done.value)
+    except ProblemError as problem:
+        return count_problem(request, problem)
+
+
+def count_problem(request: Request, problem: ProblemError) -> Reply:
+    REQUESTS.labels(request.route.name, str(problem.status.value)).inc()
+    return write_problem(problem)

@@ -1,0 +1,148 @@
+"""All connections of a process: who is late, who is idle, and who gives way when it is full.
+
+Only connections that keep the process waiting are looked at closely: in the middle of a request, or
+of an answer that nobody takes. Most requests come in one piece and are answered before the loop
+turns again; they are never among these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from exchange.serving.http.connection import HttpConnection
+
+TICK_SECONDS = 0.25
+TICKS_PER_LOOK = 8  # at who is idle: all connections are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a client may take, and how many may do so at the same time."""
+
+    head_seconds: float = 5.0
+    body_seconds: float = 10.0
+    reading_seconds: float = 20.0  # for an answer, from the moment that our buffer is full
+    parting_seconds: float = 2.0
+    idle_seconds: float = 75.0
+    head_bytes: int = 16 * 1024
+    most_late: int = 2_000
+    most_late_per_address: int = 500
+    most_connections: int = 10_000
+    most_connections_per_address: int = 5_000
+
+
+class Line:
+    """Connections in the order in which they joined, each with a deadline."""
+
+    def __init__(self, most: int, most_per_address: int) -> None:
+        self._most = most
+        self._most_per_address = most_per_address
+        self._deadlines: dict[HttpConnection, float] = {}
+        self._by_address: dict[str, dict[HttpConnection, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._deadlines)
+
+    def join(self, connection: HttpConnection, deadline: float) -> HttpConnection | None:
+        """Who is in it keeps its place. Gives the one that has to leave if it is too long now."""
+        self._deadlines[connection] = deadline
+        neighbours = self._by_address.setdefault(connection.address, {})
+        neighbours[connection] = None
+        if len(neighbours) > self._most_per_address:
+            return next(iter(neighbours))
+        if len(self._deadlines) > self._most:
+            return next(iter(self._deadlines))
+        return None
+
+    def leave(self, connection: HttpConnection) -> None:
+        if self._deadlines.pop(connection, None) is None:
+            return
+        neighbours = self._by_address[connection.address]
+        del neighbours[connection]
+        if not neighbours:
+            del self._by_address[connection.address]
+
+    def overdue(self, now: float) -> list[HttpConnection]:
+        return [each for each, deadline in self._deadlines.items() if deadline <= now]
+
+
+class Crowd:
+    """Belongs to the loop's thread. A connection is late while it keeps us waiting; when too many
+    are, the one that began first has to go: whoever just began is rather in time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.is_ending = False
+        self.date = b""
+        self.now = 0.0
+        # All, those silent for the longest time first.
+        self._present = Line(limits.most_connections, limits.most_connections_per_address)
+        self._late = Line(limits.most_late, limits.most_late_per_address)
+        self._parting = Line(limits.most_late, limits.most_late_per_address)
+        self._read_clocks()
+
+    def __len__(self) -> int:
+        return len(self._present)
+
+    def enter(self, connection: HttpConnection) -> None:
+        """It is new, or has asked for something."""
+        self._present.leave(connection)
+        silent = self._present.join(connection, self.now + self.limits.idle_seconds)
+        if silent is not None:
+            silent.abort()
+
+    def leave(self, connection: HttpConnection) -> None:
+        for line in (self._present, self._late, self._parting):
+            line.leave(connection)
+
+    def wait_for(self, connection: HttpConnection, seconds: float) -> None:
+        """It is late from now on, for so long at most."""
+        first = self._late.join(connection, self.now + seconds)
+        if first is not None:
+            first.expire()
+
+    def settle(self, connection: HttpConnection) -> None:
+        """It is late no longer."""
+        self._late.leave(connection)
+
+    def part_from(self, connection: HttpConnection) -> None:
+        """It has been told everything, and may take a moment to read it."""
+        self._late.leave(connection)
+        first = self._parting.join(connection, self.now + self.limits.parting_seconds)
+        if first is not None:
+            first.abort()
+
+    async def keep_watch(self) -> None:
+        """Ends who is late or idle for too long, as long as the loop runs."""
+        turn = 0
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self._read_clocks()
+            for connection in self._late.overdue(self.now):
+                connection.expire()
+            for connection in self._parting.overdue(self.now):
+                connection.abort()
+            turn += 1
+            if turn % TICKS_PER_LOOK == 0:
+                self.close_idle(self.now)
+
+    def close_idle(self, now: float = math.inf) -> None:
+        """Who has asked for nothing for too long at that moment, or everybody who does not ask."""
+        for connection in self._present.overdue(now):
+            if connection.is_idle:
+                connection.close()
+
+    def end_all(self) -> None:
+        for connection in self._present.overdue(math.inf):
+            connection.abort()
+
+    def _read_clocks(self) -> None:
+        """For all, until the next tick."""
+        self.now = time.monotonic()
+        self.date = formatdate(usegmt=True).encode()

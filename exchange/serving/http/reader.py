@@ -1,0 +1,227 @@
+"""Reads one connection's requests from its bytes, in whatever pieces they come; does no I/O.
+
+    head: is it clear where it ends? -> address and method -> limits -> key -> body -> ready
+
+The parser (llhttp) refuses what two programs could read differently: two lengths, a length beside
+chunks, bare line feeds, folded lines. What else could hide a request in another is refused here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from enum import Enum, auto
+from typing import Protocol
+
+from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from exchange.serving.http.messages import (
+    Request,
+    Route,
+    head_too_large,
+    malformed,
+    own_fault,
+)
+from exchange.serving.problems import ProblemError, method_not_allowed, too_large
+
+logger = logging.getLogger(__name__)
+
+FORWARDED = frozenset((b"x-forwarded-for", b"forwarded", b"x-real-ip"))
+SINGLE = frozenset((b"host", b"authorization"))
+MOST_HEADERS = 100
+
+
+class Routes(Protocol):
+    @property
+    def nowhere(self) -> Route:
+        """For requests whose address is not known."""
+
+    def find(self, target: bytes, request: Request) -> Route:
+        """The route of an address, `nowhere` if there is none; notes path and query."""
+
+
+class Stage(Enum):
+    """Where the reader stands."""
+
+    BETWEEN = auto()
+    HEAD = auto()
+    BODY = auto()
+    OVER = auto()  # it reads no further request
+
+
+class RequestReader:
+    """One connection's. `ready` are requests to answer, in their order: whole ones, and refused
+    ones as soon as they are. `number` counts the requests that began."""
+
+    __slots__ = (
+        "_address",
+        "_body",
+        "_body_bytes",
+        "_head_bytes",
+        "_head_limit",
+        "_headers",
+        "_is_admitted",
+        "_parser",
+        "_request",
+        "_routes",
+        "_target",
+        "number",
+        "ready",
+        "stage",
+        "wants_continue",
+    )
+
+    def __init__(self, routes: Routes, address: str, head_limit: int) -> None:
+        self._routes = routes
+        self._address = address
+        self._head_limit = head_limit
+        self._parser = HttpRequestParser(self)
+        self.ready: deque[Request] = deque()
+        self.stage = Stage.BETWEEN
+        self.number = 0
+        self.wants_continue = False
+        self._begin()
+
+    def feed(self, data: bytes) -> None:
+        if self.stage is Stage.OVER:
+            return
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            pass  # refused with its head
+        except HttpParserCallbackError:
+            logger.exception("A request could not be read")
+            self.refuse(own_fault())
+        except HttpParserError as error:
+            self.refuse(malformed(f"This is not HTTP/1.1: {error}."))
+        if self.stage is Stage.HEAD:
+            self._head_bytes += len(data)
+            if self._head_bytes > self._head_limit:
+                self.refuse(head_too_large(self._head_limit))
+        elif self.stage is Stage.BODY:
+            self._admit()
+
+    def refuse(self, problem: ProblemError) -> None:
+        """Of the request that is being read; reads no further, because nobody can tell any more
+        where the next one begins. What was read before is still answered."""
+        if self.stage is Stage.OVER:
+            return
+        request = self._request if self.stage is Stage.BODY else Request(self._routes.nowhere)
+        request.keeps_alive = False
+        self.stage = Stage.OVER
+        if request.problem is None:
+            request.problem = problem
+            self.ready.append(request)
+
+    @property
+    def is_turned_away(self) -> bool:
+        """Whether the body that is being read belongs to a request that was refused."""
+        return self.stage is Stage.BODY and self._request.problem is not None
+
+    def _begin(self) -> None:
+        self._headers: dict[bytes, bytes] = {}
+        self._target = b""
+        self._head_bytes = 0
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+        self._is_admitted = False
+        self.wants_continue = False
+
+    def on_message_begin(self) -> None:
+        """The parser goes on to the end of the bytes that it was given, also after a refusal."""
+        if self.stage is Stage.OVER:
+            return
+        self._begin()
+        self.number += 1
+        self.stage = Stage.HEAD
+
+    def on_url(self, part: bytes) -> None:
+        self._target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Fields that follow the last chunk come too late to have a say."""
+        if self.stage is not Stage.HEAD:
+            return
+        name = name.lower()
+        self._head_bytes += len(name) + len(value)
+        if name in SINGLE and name in self._headers:
+            value = b""  # two of them are none
+        self._headers[name] = value
+
+    def on_headers_complete(self) -> None:
+        if self.stage is Stage.OVER:
+            return
+        headers = self._headers
+        request = Request(self._routes.nowhere)
+        request.address = self._address
+        request.method = self._parser.get_method().decode()
+        request.authorization = headers.get(b"authorization", b"").decode("latin-1")
+        request.is_forwarded = not FORWARDED.isdisjoint(headers)
+        request.keeps_alive = self._parser.should_keep_alive()
+        request.speaks_1_0 = self._parser.get_http_version() == "1.0"
+        request.route = self._routes.find(self._target, request)
+        self._request = request
+        self.stage = Stage.BODY
+        if fault := self._find_fault(request, headers):
+            self.refuse(fault)
+        elif request.method not in request.route.methods:
+            self._turn_away(method_not_allowed(request.route.methods))
+
+    def on_body(self, body: bytes) -> None:
+        if self.stage is Stage.OVER:
+            return
+        request = self._request
+        self._body_bytes += len(body)
+        if self._body_bytes > request.route.most_bytes:
+            self.refuse(too_large(request.route.most_bytes))
+        elif request.problem is None:
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.stage is Stage.OVER:
+            return
+        request, body = self._request, self._body
+        self.stage = Stage.BETWEEN if request.keeps_alive else Stage.OVER
+        self.wants_continue = False
+        if request.problem is None:
+            request.body = body[0] if len(body) == 1 else b"".join(body)
+            self.ready.append(request)
+
+    def _find_fault(self, request: Request, headers: dict[bytes, bytes]) -> ProblemError | None:
+        """What makes it unclear where the request ends or whose it is, or is too much of it."""
+        if self._head_bytes + len(self._target) > self._head_limit or len(headers) > MOST_HEADERS:
+            return head_too_large(self._head_limit)
+        if request.speaks_1_0:
+            if b"transfer-encoding" in headers:
+                return malformed("HTTP/1.0 has no chunks.")
+        elif self._parser.get_http_version() != "1.1":
+            return malformed("Ask with HTTP/1.1.")
+        elif not headers.get(b"host"):
+            return malformed("Send one header `Host`.")
+        if self._parser.should_upgrade():
+            return malformed("No other protocol than HTTP/1.1 is spoken here.")
+        if int(headers.get(b"content-length", 0)) > request.route.most_bytes:
+            return too_large(request.route.most_bytes)
+        return None
+
+    def _admit(self) -> None:
+        """Asks for the key before the body has come: who may not ask need not send it."""
+        if self._is_admitted or self._request.problem is not None:
+            return
+        self._is_admitted = True
+        is_asked = self._headers.get(b"expect", b"").lower() == b"100-continue"
+        try:
+            self._request.route.admit(self._request)
+        except ProblemError as problem:
+            # Who waits for our word may send the body nevertheless, or not.
+            if is_asked:
+                self.refuse(problem)
+            else:
+                self._turn_away(problem)
+            return
+        self.wants_continue = is_asked and not self._request.speaks_1_0
+
+    def _turn_away(self, problem: ProblemError) -> None:
+        """Refuses at once and reads over the body, so that the connection can be kept."""
+        self._request.problem = problem
+        self.ready.append(self._request)

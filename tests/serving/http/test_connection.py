@@ -1,0 +1,346 @@
+"""Slow, silent and greedy clients of a real process, and ordinary ones of other makers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import httpx
+import pytest
+import urllib3
+
+from exchange.serving.directory import SnapshotDirectory
+from exchange.serving.downloads import PREFIX
+from exchange.serving.endpoint import BATCH_PATH, PATH
+from exchange.serving.http.crowd import Limits
+from tests.serving.asking import Client
+from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, publish_keys
+
+KEY = f"Api-Key {HERALD_KEY}"
+HEADERS = {"Authorization": KEY, "Content-Type": "application/json"}
+BODY = b'{"visit": {"geo.country": "USA"}}'
+LIMITS = Limits()
+# Of another order than any deadline that is tested.
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EligibilityServer]:
+    directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))
+    publish_keys(directory)
+    everyone = dict.fromkeys(range(2, 3_000), "publisher.id = 'herald'")
+    publish(directory, {1: "publisher.id = 'herald' and geo.country = 'USA'", **everyone})
+    server = start_server(directory)
+    try:
+        wait_until_alive(server)
+        yield server
+    finally:
+        server.running.stop()
+
+
+def connect(server: EligibilityServer, address: str = "127.0.0.1") -> socket.socket:
+    connection = socket.create_connection(
+        ("127.0.0.1", server.port), timeout=PATIENCE, source_address=(address, 0)
+    )
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def head(path: str = PATH, length: int = len(BODY), key: str = KEY) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: a", f"Content-Length: {length}"]
+    lines += [f"Authorization: {key}"] if key else []
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Until the other side closes."""
+    parts = []
+    while part := connection.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def read_answer(connection: socket.socket) -> bytes:
+    """One, which has a length."""
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += connection.recv(65_536)
+    first, _, body = answer.partition(b"\r\n\r\n")
+    length = int(first.partition(b"Content-Length: ")[2].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return first + b"\r\n\r\n" + body
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+def ask_once(server: EligibilityServer) -> int:
+    client = Client(server.port)
+    try:
+        return client.ask({"geo.country": "USA"}, limit=1).document()["count"]  # type: ignore[no-any-return]
+    finally:
+        client.close()
+
+
+def test_byte_by_byte_is_answered(server: EligibilityServer) -> None:
+    with closing(connect(server)) as connection:
+        for byte in head() + BODY:
+            connection.sendall(bytes([byte]))
+        assert status_of(connection.recv(65_536)) == 200
+
+
+def test_who_does_not_finish_is_told_so_in_time(server: EligibilityServer) -> None:
+    """Also who sends a byte now and then; who sends nothing may keep the connection for longer."""
+    unfinished = [
+        b"POST /api",
+        head()[:-4],
+        head(length=10_000) + b"{",
+        head(path=BATCH_PATH, length=1_000_000) + b"{" * 1_000,
+    ]
+    with ExitStack() as stack:
+        silent = stack.enter_context(closing(connect(server)))
+        slow = [stack.enter_context(closing(connect(server))) for _ in unfinished]
+        for connection, sent in zip(slow, unfinished, strict=True):
+            connection.settimeout(0.1)
+            connection.sendall(sent)
+        give_up = time.monotonic() + PATIENCE
+        while slow:
+            assert time.monotonic() < give_up
+            for connection in list(slow):
+                try:
+                    assert status_of(connection.recv(65_536)) == 408
+                    slow.remove(connection)
+                except TimeoutError:
+                    connection.sendall(b"x")
+        silent.sendall(head() + BODY)
+        assert status_of(read_answer(silent)) == 200
+
+
+def test_key_is_asked_for_before_the_body(server: EligibilityServer) -> None:
+    for key, status in [("", 401), ("Api-Key tl_unknown", 401), (f"Api-Key {SNAPSHOT_KEY}", 403)]:
+        with closing(connect(server)) as connection:
+            connection.sendall(head(key=key))
+            assert status_of(read_answer(connection)) == status
+            connection.sendall(BODY + head() + BODY)
+            assert status_of(read_answer(connection)) == 200
+
+
+def test_lengths_over_the_limit_are_refused_before_the_body(server: EligibilityServer) -> None:
+    with closing(connect(server)) as connection:
+        connection.sendall(head(length=300_000))
+        assert status_of(read_all(connection)) == 413
+    with closing(connect(server)) as connection:
+        connection.sendall(head(path=BATCH_PATH, length=300_000))
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+
+
+def test_a_head_over_the_limit_is_refused(server: EligibilityServer) -> None:
+    with closing(connect(server)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000)
+        assert status_of(read_all(connection)) == 431
+
+
+def test_continue_is_said_to_who_may_send(server: EligibilityServer) -> None:
+    expecting = head().replace(b"Host: a", b"Host: a\r\nExpect: 100-continue")
+    with closing(connect(server)) as connection:
+        connection.sendall(expecting)
+        assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(BODY)
+        assert status_of(connection.recv(65_536)) == 200
+    with closing(connect(server)) as connection:
+        connection.sendall(expecting.replace(KEY.encode(), b"Api-Key none"))
+        assert status_of(read_all(connection)) == 401
+
+
+def test_http_1_0_is_answered_and_closed_unless_it_asks_otherwise(
+    server: EligibilityServer,
+) -> None:
+    old = head().replace(b"HTTP/1.1", b"HTTP/1.0")
+    with closing(connect(server)) as connection:
+        connection.sendall(old + BODY)
+        answer = read_all(connection)
+        assert status_of(answer) == 200
+        assert b"\r\nConnection: close\r\n" in answer
+    with closing(connect(server)) as connection:
+        for _ in range(2):
+            connection.sendall(old.replace(b"Host: a", b"Connection: keep-alive") + BODY)
+            assert b"\r\nConnection: keep-alive\r\n" in read_answer(connection)
+
+
+def test_pipelined_requests_are_answered_in_their_order(server: EligibilityServer) -> None:
+    batch = json.dumps({"requests": [{"visit": {}, "limit": 1}] * 500}).encode()
+    asked = [
+        head() + BODY,
+        head(path=BATCH_PATH, length=len(batch)) + batch,
+        head(path="/nowhere") + BODY,
+        head().replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY,
+    ]
+    with closing(connect(server)) as connection:
+        connection.sendall(b"".join(asked))
+        answer = read_all(connection)
+    assert answer.count(b"HTTP/1.1 200 OK") == 3
+    assert answer.index(b'"answers"') < answer.index(b"HTTP/1.1 404") < answer.rindex(b'"count"')
+
+
+def test_who_sends_no_more_still_gets_the_answers(server: EligibilityServer) -> None:
+    batch = json.dumps({"requests": [{"visit": {}, "limit": 1}] * 500}).encode()
+    with closing(connect(server)) as connection:
+        connection.sendall(head() + BODY + head(path=BATCH_PATH, length=len(batch)) + batch)
+        connection.shutdown(socket.SHUT_WR)
+        assert read_all(connection).count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_reader_that_takes_nothing_is_not_written_to_for_ever(
+    server: EligibilityServer,
+) -> None:
+    """It asks for some hundred megabytes and reads none of them: the process stays small."""
+    before = resident_megabytes(server)
+    with ExitStack() as stack:
+        for _ in range(20):
+            connection = stack.enter_context(closing(connect(server)))
+            connection.settimeout(0.5)
+            try:
+                for _ in range(50):
+                    connection.sendall((head() + BODY) * 20)
+            except TimeoutError:
+                pass  # the server has stopped reading, as it should
+        assert ask_once(server) == 2_999
+        assert resident_megabytes(server) - before < 200
+
+
+def resident_megabytes(server: EligibilityServer) -> float:
+    pid = server.running.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    status = Path(f"/proc/{children[0]}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1_000
+
+
+def test_a_batch_does_not_hold_up_others(server: EligibilityServer) -> None:
+    """While a thousand visits with all their campaigns are answered, others are too."""
+    batch = json.dumps({"requests": [{"visit": {}}] * 40}).encode()
+    done = threading.Event()
+    answered = 0
+
+    def ask_batch() -> None:
+        with closing(connect(server)) as connection:
+            closing_head = head(path=BATCH_PATH, length=len(batch))
+            connection.sendall(
+                closing_head.replace(b"Host: a", b"Host: a\r\nConnection: close") + batch
+            )
+            assert status_of(read_all(connection)) == 200
+        done.set()
+
+    with ThreadPoolExecutor() as pool:
+        future = pool.submit(ask_batch)
+        client = Client(server.port)
+        while not done.is_set() and not future.done():
+            client.ask({}, limit=1)
+            answered += 1
+        client.close()
+        future.result()
+    assert answered > 2
+
+
+def test_silent_crowds_cost_others_nothing(server: EligibilityServer) -> None:
+    """More unfinished requests than are allowed: the oldest have to go, all others are answered."""
+    unfinished = [b"POST /api", head()[:-2], head() + b"{", head(key="") + b"{"]
+    count = LIMITS.most_late_per_address + 100
+    for sent in unfinished:
+        with ExitStack() as stack:
+            crowd = [stack.enter_context(closing(connect(server))) for _ in range(count)]
+            for connection in crowd:
+                connection.sendall(sent)
+            for _ in range(50):
+                assert ask_once(server) == 2_999
+            assert status_of(crowd[0].recv(65_536)) in (408, 401)
+    for number in range(2, 10):
+        with closing(connect(server, f"127.0.0.{number}")) as connection:
+            connection.sendall(head() + BODY)
+            assert status_of(connection.recv(65_536)) == 200
+
+
+def test_downloads_come_in_chunks_or_until_the_end(server: EligibilityServer) -> None:
+    headers = {"Authorization": f"Api-Key {SNAPSHOT_KEY}"}
+    url = f"http://127.0.0.1:{server.port}{PREFIX}"
+    live = httpx.get(url + "live", headers=headers).json()["snapshot_id"]
+    lines = httpx.get(f"{url}{live}/bookings.jsonl", headers=headers)
+    assert lines.headers["transfer-encoding"] == "chunked"
+    assert len(lines.text.splitlines()) == 2_999
+    asked = f"GET {PREFIX}{live}/bookings.jsonl HTTP/1.0\r\nAuthorization: Api-Key {SNAPSHOT_KEY}"
+    with closing(connect(server)) as connection:
+        connection.sendall(asked.encode() + b"\r\n\r\n")
+        answer = read_all(connection)
+    assert answer.partition(b"\r\n\r\n")[2] == lines.content
+    assert b"chunked" not in answer.partition(b"\r\n\r\n")[0]
+
+
+def test_httpx_asks(server: EligibilityServer) -> None:
+    url = f"http://127.0.0.1:{server.port}"
+    with httpx.Client(base_url=url, headers=HEADERS) as client:
+        for content in (BODY, iter([BODY[:10], BODY[10:]])):
+            reply = client.post(PATH, content=content)
+            assert (reply.status_code, reply.json()["count"]) == (200, 2_999)
+        assert client.get(PATH).status_code == 405
+        escaped = client.post(BATCH_PATH.replace(":", "%3A"), json={"requests": [{"visit": {}}]})
+        assert escaped.status_code == 200
+
+
+def test_urllib3_asks(server: EligibilityServer) -> None:
+    with urllib3.HTTPConnectionPool("127.0.0.1", server.port, headers=HEADERS) as pool:
+        for _ in range(3):
+            reply = pool.request("POST", PATH, body=BODY)
+            assert (reply.status, reply.json()["count"]) == (200, 2_999)
+        chunked = pool.request("POST", PATH, body=iter([BODY]), chunked=True)
+        assert chunked.status == 200
+        assert pool.num_connections == 1
+
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+
+
+@needs_curl
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--http1.0"],
+        ["-H", "Transfer-Encoding: chunked"],
+        ["-H", "Expect: 100-continue"],
+        ["-H", "Connection: close"],
+    ],
+    ids=lambda options: " ".join(options) or "plain",
+)
+def test_curl_asks(server: EligibilityServer, options: list[str]) -> None:
+    url = f"http://127.0.0.1:{server.port}{PATH}"
+    command = ["curl", "-sS", "--max-time", "20", *options, "-H", f"Authorization: {KEY}"]
+    done = subprocess.run(
+        [*command, "--data-binary", "@-", url, url], input=BODY, capture_output=True, check=True
+    )
+    assert done.stdout.count(b'"count":2999') + done.stdout.count(b'"problem') >= 1
+    assert b'"count":2999' in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_wrk_asks(server: EligibilityServer, tmp_path: Path) -> None:
+    script = tmp_path / "ask.lua"
+    script.write_text(
+        f"wrk.method='POST'; wrk.body='{BODY.decode()}'; wrk.headers['Authorization']='{KEY}'"
+    )
+    url = f"http://127.0.0.1:{server.port}{PATH}"
+    command = ["wrk", "-t1", "-c8", "-d1s", "-s", str(script), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Non-2xx" not in done.stdout
+    assert "Socket errors" not in done.stdout

@@ -1,0 +1,201 @@
+"""The ad servers' process: what it needs, what operators ask it, and how it ends and comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exchange.launcher.processes import ProcessId
+from exchange.launcher.valkey import find_free_port
+from exchange.serving.directory import SnapshotDirectory
+from tests.serving.asking import Client
+from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.published import publish, publish_keys
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EligibilityServer]:
+    """Two processes whose database and broker do not exist."""
+    directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))
+    publish_keys(directory)
+    publish(directory, {1: "geo.country = 'USA'"})
+    nowhere = f"127.0.0.1:{find_free_port()}"
+    server = start_server(
+        directory,
+        processes=2,
+        DATABASE_URL=f"postgres://nobody@{nowhere}/none",
+        REDIS_URL=f"redis://{nowhere}/0",
+    )
+    try:
+        wait_until_alive(server)
+        yield server
+    finally:
+        server.running.stop()
+
+
+@pytest.fixture
+def pair_client(pair: EligibilityServer) -> Iterator[Client]:
+    client = Client(pair.port)
+    yield client
+    client.close()
+
+
+def children_of(server: EligibilityServer) -> list[int]:
+    pid = server.running.process.pid
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_eligibility_needs_neither_database_nor_broker(pair_client: Client) -> None:
+    assert pair_client.ask({"geo.country": "USA"}).booking_ids() == [1]
+
+
+def test_ready_without_database_and_broker(pair_client: Client) -> None:
+    for method in ("GET", "HEAD"):
+        assert pair_client.send(None, method=method, path="/healthz").status == 200
+    reply = pair_client.send(None, method="GET", path="/readyz")
+    assert reply.status == 200
+    document = reply.document()
+    assert document.pop("snapshot_age_seconds") >= 0
+    assert document == {"status": "ready", "parts": {"snapshot": "ok"}}
+
+
+def test_loads_neither_django_nor_a_client_of_database_or_broker() -> None:
+    """What it does not import it cannot wait for."""
+    look = "import sys, exchange.serving.application, exchange.serving.server; "
+    look += "print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in done.stdout.split()}
+    assert {"matcher_ext", "uvloop"} <= packages
+    assert not packages & {"django", "rest_framework", "celery", "redis", "psycopg2"}
+
+
+def test_metrics_add_up_over_the_processes(pair_client: Client) -> None:
+    """Connections land on either process; the numbers must not depend on which one is asked."""
+    before = samples(pair_client)
+    port = pair_client.port
+    for _ in range(20):
+        client = Client(port)
+        client.ask({"geo.country": "USA"})
+        client.ask({}, key=None)
+        client.close()
+    requests = 'treeline_eligibility_requests_total{code="%d",endpoint="eligibility"}'
+    # A process brings its numbers along four times a second.
+    until = time.monotonic() + 10
+    while (after := samples(pair_client)).get(requests % 200, 0) < before.get(
+        requests % 200, 0
+    ) + 20:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    for code in (200, 401):
+        assert after[requests % code] - before.get(requests % code, 0) == 20
+    for name in ("treeline_matches_total", "treeline_match_seconds_count"):
+        assert after[name] - before.get(name, 0) == 20
+    assert after["treeline_snapshot_swaps_total"] == 2
+    assert 0 <= after["treeline_snapshot_age_seconds"] < 600
+
+
+def samples(client: Client) -> dict[str, float]:
+    reply = client.send(None, method="GET", path="/metrics")
+    assert reply.status == 200
+    lines = [line for line in reply.body.decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_metrics_are_hidden_behind_a_proxy(pair_client: Client) -> None:
+    headers = {"X-Forwarded-For": "203.0.113.7"}
+    assert pair_client.send(None, method="GET", path="/metrics", headers=headers).status == 404
+
+
+def test_a_killed_process_is_replaced_and_new_connections_notice_nothing(
+    pair: EligibilityServer,
+) -> None:
+    for _ in range(3):
+        before = children_of(pair)
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        until = time.monotonic() + 20
+        while True:
+            client = Client(pair.port)
+            assert client.ask({"geo.country": "USA"}).booking_ids() == [1]
+            client.close()
+            now = children_of(pair)
+            if len(now) == 2 and before[0] not in now:
+                break
+            assert time.monotonic() < until, pair.running.last_lines(40)
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> Iterator[EligibilityServer]:
+    directory = SnapshotDirectory(tmp_path / "snapshots")
+    publish_keys(directory)
+    publish(directory, {1: "true"})
+    server = start_server(directory)
+    try:
+        wait_until_alive(server)
+        yield server
+    finally:
+        server.running.stop()
+
+
+def test_ends_with_its_parent_however_that_goes(single: EligibilityServer) -> None:
+    (child,) = map(ProcessId.of, children_of(single))
+    assert child is not None
+    single.running.process.kill()
+    until = time.monotonic() + 20
+    while child.is_alive():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_graceful_end_answers_what_was_asked_and_says_that_it_is_the_last(
+    single: EligibilityServer,
+) -> None:
+    kept = Client(single.port)
+    assert "connection" not in kept.ask({}).headers
+    single.running.request_stop()
+    until = time.monotonic() + 20
+    while (reply := kept.ask({})).headers.get("connection") != "close":
+        assert reply.status == 200
+        assert time.monotonic() < until
+    assert reply.booking_ids() == [1]
+    kept.close()
+    assert single.running.process.wait(20) == 0
+
+
+def test_a_port_that_is_taken_is_said_so(single: EligibilityServer) -> None:
+    done = run_with(TREELINE_SERVING_ADDRESS=f"127.0.0.1:{single.port}")
+    assert done.returncode == 1
+    assert done.stderr == f"cannot listen on 127.0.0.1:{single.port}: Address already in use\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"TREELINE_SERVING_ADDRESS": "8001"}, "must be a host and a port like 127.0.0.1:8001"),
+        ({"TREELINE_SERVING_PROCESSES": "many"}, "must be a whole number"),
+        (
+            {"TREELINE_MODE": "production", "TREELINE_SECRET_KEY": "short"},
+            "TREELINE_SECRET_KEY must be a random text",
+        ),
+    ],
+)
+def test_a_bad_setting_is_named(settings: dict[str, str], words: str) -> None:
+    done = run_with(**settings)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def run_with(**settings: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "exchange.serving"]
+    environment = {**os.environ, **settings}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
