@@ -51,8 +51,8 @@ class ImageStore:
     @classmethod
     @contextmanager
     def opened(cls) -> Iterator[ImageStore]:
-        """Removed afterwards, unless `TREELINE_TEST_IMAGES` names a folder: then the next run builds
-        only what has changed."""
+        """Removed afterwards, unless `TREELINE_TEST_IMAGES` names a folder: then the next run
+        builds only what has changed."""
         kept = os.environ.get("TREELINE_TEST_IMAGES")
         # Not in pytest's folder, which keeps the last three: it grows to gigabytes.
         store = cls(Path(kept or tempfile.mkdtemp(prefix="treeline-images-")))

@@ -190,10 +190,10 @@ def test_slow_senders_disturb_nobody(exchange: Exchange, sent: bytes) -> None:
             exchange.port, sent, count=SLOW_CALLERS, addresses=SLOW_ADDRESSES
         ) as callers,
     ):
-        wait_until(lambda: sum(readers.states.values()) > 500, seconds=60)
-        assert all(map(is_still_open, callers[-10:])), "they were slow all the while"
         behind = sum(connections_to(server.port) for server in exchange.ad_servers)
         assert behind < SLOW_CALLERS / 2, "no ad server knows of them"
+        answered = sum(readers.states.values())
+        wait_until(lambda: sum(readers.states.values()) > answered + 100, seconds=60)
         wait_until(lambda: all(map(is_cut_off, callers)), seconds=60)
     assert not readers.wrong
 
@@ -207,7 +207,8 @@ def test_slow_readers_disturb_nobody(exchange: Exchange) -> None:
             exchange.port, sent, count=SLOW_CALLERS // 3, addresses=SLOW_ADDRESSES
         ) as callers,
     ):
-        wait_until(lambda: sum(readers.states.values()) > 500, seconds=120)
+        answered = sum(readers.states.values())
+        wait_until(lambda: sum(readers.states.values()) > answered + 100, seconds=60)
         wait_until(lambda: not any(map(is_still_open, callers)), seconds=120)
     assert not readers.wrong
 
@@ -233,7 +234,7 @@ def test_no_request_fails_while_one_ad_server_is_away(
 ) -> None:
     readers = readers_of(exchange)
 
-    def has_answered_more(count: int = 500) -> None:
+    def has_answered_more(count: int = 300) -> None:
         enough = sum(readers.states.values()) + count
         wait_until(lambda: sum(readers.states.values()) > enough or bool(readers.wrong), seconds=60)
 
