@@ -59,8 +59,8 @@ class ImageStore:
         try:
             yield store
         finally:
-            store.buildah("rm", "--all")
             if not kept:
+                store.buildah("rm", "--all")
                 store.buildah("rmi", "--all", "--force")
                 shutil.rmtree(store.folder)
 
@@ -135,6 +135,9 @@ class Container:
     name: str
     hostname: str
     volume: Path
+
+    def remove(self) -> None:
+        self.store.buildah("rm", self.name)
 
     def command(self, argv: list[str], environment: Mapping[str, str]) -> list[str]:
         settings = [word for pair in environment.items() for word in ("--env", "=".join(pair))]

@@ -138,6 +138,8 @@ class Exchange:
         for running in self.running.values():
             running.stop()
         end_processes(lambda: marked_processes(self.mark), patience_seconds=5)
+        for container in self.containers.values():
+            container.remove()
 
 
 def command(name: str) -> list[str]:
