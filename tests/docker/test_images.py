@@ -108,6 +108,7 @@ class Exchange:
             **{key: value for key, value in self.addresses.items() if key in given},
             "SPARK_WORKER_WEBUI_PORT": self.ports[name]["8081"],
             "SPARK_MASTER_WEBUI_PORT": self.ports[name]["8081"],
+            "HOSTNAME": name,  # as Docker sets it
             RUN_MARK: self.mark,
         }
 
