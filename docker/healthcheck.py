@@ -1,16 +1,17 @@
-"""Exits 0 if the web server in this container may get traffic; what Docker's health check runs."""
+"""Exits 0 if the server in this container may get traffic; what Docker's health check runs.
+
+Its one argument is the port that the server listens on.
+"""
 
 import os
 import sys
 import urllib.request
 
-PORT = os.environ.get("TREELINE_PORT", "8000")
 
-
-def main() -> int:
+def main(port: str) -> int:
     # Production mode answers only to its own names.
     host = os.environ.get("TREELINE_ALLOWED_HOSTS", "localhost").split(",")[0]
-    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/readyz", headers={"Host": host})
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/readyz", headers={"Host": host})
     try:
         with urllib.request.urlopen(request, timeout=4) as response:  # noqa: S310  (our own server)
             return 0 if response.status == 200 else 1
@@ -20,4 +21,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

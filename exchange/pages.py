@@ -29,7 +29,7 @@ OPTIONS: dict[str, int | bool | str] = {
     "channel_timeout": 30,  # seconds without a byte
     "cleanup_interval": 5,
     "max_request_header_size": 64 * 1024,
-    "max_request_body_size": 64 * 1024 * 1024,  # lists of a million values
+    "max_request_body_size": 66 * 1024 * 1024,  # a list of a million values, and its form
     # More than this waits on disk for its reader, and no thread does.
     "outbuf_overflow": 1024 * 1024,
     "outbuf_high_watermark": 4 * 1024**3,

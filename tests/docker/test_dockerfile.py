@@ -1,7 +1,7 @@
-"""The Dockerfile names only what exists; there is no Docker here to build it."""
+"""The Dockerfile names only what exists. test_images.py builds it."""
 
+import importlib.util
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -33,7 +33,8 @@ def instructions(word: str) -> list[Instruction]:
 def test_every_copied_file_is_in_the_repository() -> None:
     for copy in instructions("COPY"):
         sources = [word for word in copy.words() if not word.startswith("--")][:-1]
-        if "--from=builder" in copy.rest:
+        if stage := re.search(r"--from=(\S+)", copy.rest):
+            assert stage[1] in {each.stage for each in DOCKERFILE}
             assert set(sources) <= {"/opt/treeline", "/app"}
         else:
             missing = [source for source in sources if not is_tracked(source)]
@@ -66,19 +67,51 @@ def test_everything_copied_is_let_through_by_the_ignore_file() -> None:
 
 def test_base_images_have_a_python_that_the_project_supports() -> None:
     oldest = tuple(map(int, PROJECT["requires-python"].removeprefix(">=").split(".")))
-    images = [each.words()[0] for each in instructions("FROM") if ":" in each.words()[0]]
-    for image in images:
-        version = re.match(r"python:(\d+)\.(\d+)-", image)
-        assert version
-        assert (int(version[1]), int(version[2])) >= oldest
-    assert len(set(images)) == 1, "the builder's compiled code must fit the runtime"
+    (argument,) = instructions("ARG")
+    version = re.fullmatch(r"PYTHON_IMAGE=python:(\d+)\.(\d+)-slim-bookworm", argument.rest)
+    assert version
+    assert (int(version[1]), int(version[2])) >= oldest
+
+
+def test_every_stage_stands_on_the_one_base_image_or_another_stage() -> None:
+    """The builder's compiled code must fit the runtime."""
+    stages = {each.stage for each in DOCKERFILE}
+    below = {each.words()[0] for each in instructions("FROM")}
+    assert below - stages == {"${PYTHON_IMAGE}"}
+
+
+def extras_of(stage: str) -> list[str]:
+    steps = [step.rest for step in instructions("RUN") if step.stage == stage]
+    return re.findall(r"--extra (\S+)", " ".join(steps))
 
 
 def test_installs_extras_that_the_project_has() -> None:
-    steps = " ".join(step.rest for step in instructions("RUN"))
-    extras = re.findall(r"--extra (\S+)", steps)
-    assert extras == ["platform", "spark"]
-    assert set(extras) <= set(PROJECT["optional-dependencies"])
+    extras = {extra for step in DOCKERFILE for extra in extras_of(step.stage)}
+    assert extras == {"platform", "spark"}
+    assert extras <= set(PROJECT["optional-dependencies"])
+
+
+def test_only_the_worker_gets_spark() -> None:
+    assert [each for each in ("packages", "spark-packages") if "spark" in extras_of(each)] == [
+        "spark-packages"
+    ]
+    users = {each.stage for each in instructions("COPY") if "--from=spark-packages" in each.rest}
+    assert users == {"worker"}
+
+
+def test_removes_packages_that_the_project_names() -> None:
+    """They are there for machines without the real servers and without Java."""
+    named = {
+        re.split(r"[=<>\[]", each)[0]
+        for extra in PROJECT["optional-dependencies"].values()
+        for each in extra
+    }
+    removing = re.compile(r"uv pip uninstall --python \S+ ([\w -]+)")
+    removed = " ".join(
+        found[1] for step in instructions("RUN") for found in removing.finditer(step.rest)
+    )
+    assert removed
+    assert set(removed.split()) <= named
 
 
 def test_collects_the_static_files_that_production_serves(tmp_path: Path) -> None:
@@ -106,11 +139,11 @@ def assert_runnable(argv: list[str]) -> None:
     for word in argv[1:]:
         if word.endswith(".py"):
             assert (CHECKOUT / word).is_file()
-        elif re.fullmatch(r"exchange\.[\w.]+(:\w+)?", word):
-            module, _, name = word.partition(":")
-            # In a process of its own: a server's entry changes the one that imports it.
-            line = f"from {module} import {name}" if name else f"import {module}"
-            subprocess.run([sys.executable, "-c", line], cwd=CHECKOUT, check=True)
+        elif re.fullmatch(r"exchange\.[\w.]+", word):
+            assert importlib.util.find_spec(word)
+    if argv[1:2] == ["-m"]:
+        module = CHECKOUT / argv[2].replace(".", "/")
+        assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
 
 
 def test_environment_variables_are_read_by_the_product() -> None:
@@ -131,11 +164,10 @@ def test_health_check_follows_the_readiness_of_the_server(
     treeline_server: "TreelineServer",
 ) -> None:
     port = treeline_server.url.rpartition(":")[2]
-    environment = {**os.environ, "TREELINE_PORT": port}
 
     def check() -> int:
         script = CHECKOUT / "docker" / "healthcheck.py"
-        return subprocess.run([sys.executable, script], env=environment, check=False).returncode
+        return subprocess.run([sys.executable, script, port], check=False).returncode
 
     call_command("build_snapshot", stdout=io.StringIO())
     give_up = time.monotonic() + 20
