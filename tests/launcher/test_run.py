@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,7 @@ def launcher(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def eventually_gone(state: RunState, *, seconds: float = 20) -> bool:
+def eventually_gone(state: RunState, *, seconds: float = 60) -> bool:
     give_up = time.monotonic() + seconds
     while left := alive(state):
         if time.monotonic() > give_up:
@@ -203,6 +205,28 @@ def test_ends_in_the_middle_of_its_start(tmp_path: Path) -> None:
     assert launched.end(signal.SIGTERM) == 0
     assert eventually_gone(state, seconds=0)
     assert not Path(state.run_folder).exists()
+
+
+@pytest.mark.timeout(START_SECONDS)
+def test_killed_while_it_makes_its_database_it_leaves_nothing(tmp_path: Path) -> None:
+    launched = Launched(tmp_path, "--port", str(find_free_port()))
+    launched.read_until("starting Postgres and Valkey")
+    state = launched.state()
+    while not stand_in(Path(state.run_folder)):
+        assert launched.process.poll() is None, launched.said
+    launched.end(signal.SIGKILL)
+    assert eventually_gone(state)
+    assert not stand_in(Path(state.run_folder))
+    shutil.rmtree(state.run_folder)
+
+
+def stand_in(folder: Path) -> list[str]:
+    """The processes whose working directory it is."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            found += [link.parent.name] if link.readlink() == folder else []
+    return found
 
 
 def test_stop_without_a_run_says_so(tmp_path: Path) -> None:
