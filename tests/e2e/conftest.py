@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
-from django.urls import reverse
 from playwright.sync_api import ConsoleMessage, Page
 
 from exchange.accounts.models import User
@@ -18,18 +16,8 @@ from tests.people import alice, bob, carol, dave, erin, operator
 
 __all__ = ["alice", "bob", "carol", "dave", "erin", "operator"]
 
-# What the browser's console notes although all is well: a form that comes back with errors, and a
-# progress bar that asks once more while its reader logs out and is sent to the log-in page.
+# What the browser's console notes although all is well: a form that comes back with errors.
 FORM_WITH_ERRORS = "status of 422"
-LOGGED_OUT = "status of 401"
-PROGRESS_BARS = ("snapshot-build-progress", "report-run-progress")
-
-
-def is_expected(message: ConsoleMessage) -> bool:
-    if LOGGED_OUT in message.text:
-        asked = parse_qs(urlsplit(message.location["url"]).query).get("next", [""])[0]
-        return urlsplit(asked).path in {reverse(name) for name in PROGRESS_BARS}
-    return FORM_WITH_ERRORS in message.text
 
 
 class Visitor:
@@ -43,7 +31,7 @@ class Visitor:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and not is_expected(message):
+        if message.type in {"error", "warning"} and FORM_WITH_ERRORS not in message.text:
             where = message.location.get("url", "")
             self.complaints.append(f"{message.type}: {message.text} {where}")
 

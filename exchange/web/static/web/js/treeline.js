@@ -2,6 +2,7 @@
 import { colour } from "./colours.js";
 import { startDrafts } from "./drafts.js";
 import { startExpressionEditors } from "./expression_editor.js";
+import { startLeaving } from "./leaving.js";
 import { startTokens } from "./tokens.js";
 import { startVisitEditors } from "./visit_editor.js";
 
@@ -102,6 +103,7 @@ startTokens();
 startDrafts(say);
 startGuard();
 startConfirms();
+startLeaving();
 startWordsForLostRequests();
 colourExpressions(document);
 startExpressionEditors(document);
