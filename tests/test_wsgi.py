@@ -75,7 +75,7 @@ def test_metrics_add_up_over_the_workers(lonely_client: Client) -> None:
         client.close()
     requests = 'treeline_eligibility_requests_total{code="%d",endpoint="eligibility"}'
     # A worker brings its numbers along twice a second.
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while (after := samples(lonely_client)).get(requests % 200, 0) < before.get(
         requests % 200, 0
     ) + 20:

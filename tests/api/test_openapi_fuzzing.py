@@ -137,6 +137,7 @@ def test_every_answer_is_as_the_document_says(
 
 
 @pytest.mark.soak
+@pytest.mark.fuzzing
 @pytest.mark.parametrize("mode", MODES, ids=["fitting", "unfitting"])
 @pytest.mark.parametrize("path", PATHS)
 def test_thousands_of_answers_are_as_the_document_says(

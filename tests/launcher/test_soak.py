@@ -15,6 +15,7 @@ ROUNDS = 12
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 def test_survives_being_killed_at_any_moment(tmp_path: Path) -> None:
     moments = random.Random(7)
     for _ in range(ROUNDS):

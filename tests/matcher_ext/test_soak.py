@@ -35,7 +35,7 @@ OF_FREED_MEMORY = (
 ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.fuzzing]
 
 
 @pytest.mark.parametrize("kind", INDEXES)
