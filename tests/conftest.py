@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
+import redis
 from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -19,6 +20,7 @@ from exchange.celery import app
 from exchange.launcher.processes import Program, Running, start
 from exchange.launcher.supervisor import WORKERS
 from exchange.launcher.valkey import find_free_port
+from exchange.queues import QUEUES
 
 CHROMIUM_FLAGS = [
     "--headless",
@@ -33,6 +35,10 @@ CHROMIUM_FLAGS = [
 NO_BROWSER = (
     "no chromium on PATH: the browser tests did NOT run (on Debian: apt-get install chromium)"
 )
+
+# Where the broker keeps messages: those that wait, and those that a worker has taken.
+WAITING = tuple(queue.name for queue in QUEUES)
+TAKEN = ("unacked", "unacked_index")
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +69,7 @@ def start_worker() -> Running:
     """A real worker on the test database, for all queues; the caller stops it."""
     options = ["-A", "exchange.celery", "worker", "-c", "1"]
     worker = start(_program("celery-worker", "celery", *options))
-    _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=60)
+    _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=120)
     return worker
 
 
@@ -71,8 +77,39 @@ def start_workers_of_the_launcher() -> list[Running]:
     """Each with its own queues, as `make run` starts them; the caller stops them."""
     workers = [start(_program(each.name, *each.argv())) for each in WORKERS]
     for worker in workers:
-        _wait(worker, lambda: len(app.control.ping(timeout=0.5) or ()) == len(WORKERS), seconds=60)
+        _wait(worker, lambda: len(app.control.ping(timeout=0.5) or ()) == len(WORKERS), seconds=120)
     return workers
+
+
+def forget_messages() -> None:
+    """Those in the queues, and those that a killed worker had taken."""
+    with redis.Redis.from_url(settings.REDIS_URL) as broker:
+        broker.delete(*WAITING, *TAKEN)
+
+
+def wait_until_idle(worker: Running) -> None:
+    """Until the worker has nothing to do; what it does when a test ends would hit the next one."""
+
+    with redis.Redis.from_url(settings.REDIS_URL) as broker:
+
+        def is_idle() -> bool:
+            broker.delete(*WAITING)
+            return not broker.exists(TAKEN[0])  # until a task is done
+
+        # Twice: a message is in neither place for a moment while the worker takes it.
+        for _ in range(2):
+            _wait(worker, is_idle, seconds=120)
+            time.sleep(0.02)
+
+
+@pytest.fixture(autouse=True)
+def _no_messages_of_other_tests(request: pytest.FixtureRequest) -> None:
+    """Services put messages into the queues, worker or not; the next worker would find them."""
+    mark = request.node.get_closest_marker("django_db")
+    has_processes = mark is not None and mark.kwargs.get("transaction")
+    if has_processes or "transactional_db" in request.fixturenames:
+        request.getfixturevalue("services")
+        forget_messages()
 
 
 @pytest.fixture
@@ -83,7 +120,7 @@ def celery_worker_process(transactional_db: None) -> Iterator[Running]:
         yield worker
     finally:
         worker.stop()
-        app.control.purge()
+        forget_messages()
 
 
 class TreelineServer:
@@ -110,7 +147,7 @@ def running_pages(**environment: str) -> Iterator[TreelineServer]:
     environment["TREELINE_PAGES_ADDRESS"] = address
     web = start(_program("web", "python", "-m", "exchange.pages", **environment))
     try:
-        _wait(web, lambda: _answers(f"http://{address}/healthz"), seconds=60)
+        _wait(web, lambda: _answers(f"http://{address}/healthz"), seconds=120)
         yield TreelineServer(f"http://{address}", web)
     finally:
         web.stop()
@@ -135,7 +172,7 @@ def chromium() -> Iterator[Browser]:
 def chromium_page(chromium: Browser) -> Iterator[Page]:
     """A page of a fresh profile."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)  # for a machine that does other things as well
     yield context.new_page()
     context.close()
 

@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import signal
-import subprocess
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ def start_postgres(place: PostgresPlace, environment: dict[str, str]) -> Running
     """Makes the cluster if there is none, starts it, and waits until the database answers."""
     binaries = find_binaries(place.run_folder)
     if not place.data.exists():
-        _create_cluster(place, binaries)
+        _create_cluster(place, binaries, environment)
     end_stale_server(place.data)
     running = start(_server_program(place, binaries, environment))
     try:
@@ -86,37 +85,40 @@ def find_binaries(run_folder: RunFolder) -> Path:
     return found / WHEEL_FOLDER / "bin"
 
 
-def _create_cluster(place: PostgresPlace, binaries: Path) -> None:
+def _create_cluster(place: PostgresPlace, binaries: Path, environment: dict[str, str]) -> None:
     """Made aside and renamed: a cluster that exists is a whole one."""
     aside = place.folder / "data.new"
     shutil.rmtree(aside, ignore_errors=True)
-    account = place.run_folder.account
-    make_private_folder(aside, account)
+    make_private_folder(aside, place.run_folder.account)
     password_file = place.run_folder.write_private("password", place.password())
     folder = os.open(aside, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        made = subprocess.run(
-            [
-                *(binaries / "initdb", "-D", f"/proc/self/fd/{folder}", "-U", USER),
-                *("--pwfile", password_file, "--auth-local=scram-sha-256", "--auth-host=reject"),
+    made = start(
+        Program(
+            name="initdb",
+            argv=[
+                *(str(binaries / "initdb"), "-D", f"/proc/self/fd/{folder}", "-U", USER),
+                *("--pwfile", str(password_file)),
+                *("--auth-local=scram-sha-256", "--auth-host=reject"),
                 *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin"),
                 *("--builtin-locale=C.UTF-8", "--no-instructions"),
                 *([] if place.is_durable else ["--no-sync"]),
             ],
-            cwd=place.run_folder.path,
-            capture_output=True,
-            text=True,
-            check=False,
-            pass_fds=[folder],
-            user=account.uid if account else None,
-            group=account.gid if account else None,
-            extra_groups=[] if account else None,
+            environment=environment,
+            log=place.log,
+            folder=place.run_folder.path,
+            account=place.run_folder.account,
+            inherited_fds=(folder,),
+            patience_seconds=2,
         )
+    )
+    try:
+        status = made.process.wait()
     finally:
+        made.stop()
         os.close(folder)
         password_file.unlink()
-    if made.returncode != 0:
-        raise PostgresError(f"initdb failed:\n{made.stdout}{made.stderr}")
+    if status != 0:
+        raise PostgresError(f"initdb failed:\n{made.last_lines()}")
     aside.rename(place.data)
 
 

@@ -1,13 +1,16 @@
 """Starts programs that do not outlive us, recognises them later, and ends them with descendants.
 
 A program runs in its own session, carries the run's mark in its environment, and is told by the
-kernel when its starter dies. Nothing here ever ends a process by its name.
+kernel when its starter dies. What does not heed that, the guard ends (guard.py). Nothing here ever
+ends a process by its name.
 """
 
 import ctypes
 import os
+import secrets
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +21,10 @@ from typing import Self
 RUN_MARK = "TREELINE_RUN"
 PR_SET_PDEATHSIG = 1
 STDERR = 2
+CHECKOUT = Path(__file__).resolve().parents[2]
 _libc = ctypes.CDLL(None, use_errno=True)
+_own_mark = secrets.token_hex(16)
+_guard: "Guard | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,11 @@ class Program:
     patience_seconds: float = 5.0
     shows_output: bool = False
 
+    @property
+    def mark(self) -> str:
+        """Of its run, or else of the process that starts it."""
+        return self.environment.get(RUN_MARK, _own_mark)
+
 
 @dataclass(slots=True)
 class Running:
@@ -83,7 +94,7 @@ class Running:
 
     @property
     def mark(self) -> str:
-        return self.program.environment.get(RUN_MARK, "")
+        return self.program.mark
 
     def exit_status(self) -> int | None:
         return self.process.poll()
@@ -104,9 +115,7 @@ class Running:
 
     def _orphans(self) -> Iterator[ProcessId]:
         """Descendants that outlived the leader; the mark proves that they are ours."""
-        return (
-            p for p in session_members(self.identity.pid) if self.mark and has_mark(p, self.mark)
-        )
+        return (p for p in session_members(self.identity.pid) if has_mark(p, self.mark))
 
     def last_lines(self, count: int = 15) -> str:
         try:
@@ -119,9 +128,15 @@ class Running:
 def start(program: Program) -> Running:
     program.log.parent.mkdir(parents=True, exist_ok=True)
     starter = os.getpid()
+    guard = _find_guard().ear()
+    words = f" {program.patience_seconds} {program.mark}\n".encode()
 
     def bind_to_starter() -> None:
+        """Still before the program itself: there is no moment at which nobody knows of it."""
+        # Our own handler would take the signal and lose it: a new program has none.
+        signal.signal(program.death_signal, signal.SIG_DFL)
         end_with_starter(program.death_signal)
+        os.write(guard, b"%d" % os.getpid() + words)
         if os.getppid() != starter:
             os._exit(1)
 
@@ -130,7 +145,7 @@ def start(program: Program) -> Running:
         process = subprocess.Popen(
             program.argv,
             cwd=program.folder,
-            env=dict(program.environment),
+            env={**program.environment, RUN_MARK: program.mark},
             stdin=subprocess.PIPE if program.stdin else subprocess.DEVNULL,
             stdout=STDERR if program.shows_output else log,
             stderr=log,
@@ -153,6 +168,46 @@ def start(program: Program) -> Running:
 def end_with_starter(number: signal.Signals) -> None:
     """Asks the kernel for a signal when the process that started us dies, however it dies."""
     _libc.prctl(PR_SET_PDEATHSIG, int(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Ends what we start if we cannot: one for all programs of this process, and of its forks.
+
+    It is in a session and has a mark of its own, so that nothing that ends them ends it as well.
+    """
+
+    process: subprocess.Popen[bytes]
+    identity: ProcessId | None
+
+    @classmethod
+    def start(cls) -> Self:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "exchange.launcher.guard"],
+            cwd=CHECKOUT,
+            env={name: value for name, value in os.environ.items() if name != RUN_MARK},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return cls(process, ProcessId.of(process.pid))
+
+    def is_alive(self) -> bool:
+        return self.identity is not None and self.identity.is_alive()
+
+    def ear(self) -> int:
+        """Where it hears of new programs; it acts when nobody holds that open any more."""
+        assert self.process.stdin  # noqa: S101  (a pipe)
+        return self.process.stdin.fileno()
+
+
+def _find_guard() -> Guard:
+    """The first program brings it along."""
+    global _guard
+    if _guard is None or not _guard.is_alive():
+        _guard = Guard.start()
+    return _guard
 
 
 def end_processes(

@@ -11,12 +11,14 @@ import secrets
 import signal
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from exchange.launcher.processes import Program, Running, start
 from exchange.launcher.runfolder import RunFolder, make_private_folder
 
+LOWEST_PORT = 20_000
 SETTINGS = """bind 127.0.0.1
 port {port}
 requirepass {password}
@@ -52,10 +54,13 @@ class ValkeyPlace:
 
 
 def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Below those that the kernel gives to connections, where it would not stay free for long."""
+    first_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = LOWEST_PORT + secrets.randbelow(max(first_given - LOWEST_PORT, 1_000))
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def start_valkey(place: ValkeyPlace, environment: dict[str, str]) -> Running:

@@ -58,6 +58,7 @@ def test_what_was_typed_survives_the_end_of_a_session(
     editor.fill("[name=name]", "Long work")
     editor.select_option("[name=advertiser]", label="Solberg Soda")
     editor.fill("[name=expression]", "geo.country = 'USA'")
+    expect(editor.locator(".verdict")).to_have_text("✓ Valid")
     editor.context.clear_cookies(name="sessionid")
     editor.click("text=Save campaign")
     editor.wait_for_url("**/login/?next=/campaigns/new/")

@@ -69,7 +69,7 @@ def test_menu_and_search_work_in_a_narrow_window(
     expect(page.locator("#list tbody tr")).to_have_count(2)
     page.fill("[name=q]", "trail")
     expect(page.locator("#list tbody tr")).to_have_text([re.compile("Trail Magazine")])
-    assert page.url == f"{visitor.url}/parties/?q=trail&kind="
+    expect(page).to_have_url(f"{visitor.url}/parties/?q=trail&kind=")
     page.go_back()
     expect(page.locator("#list tbody tr")).to_have_count(2)
 

@@ -19,8 +19,6 @@ from tests.e2e.conftest import Visitor
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(900)]
 
 SECOND = 1_000
-# For a machine that does other things as well; a page that is right appears at once.
-expect.set_options(timeout=30 * SECOND)
 NOTE_BAR = """() => {
   window.seen = [];
   new MutationObserver(() => {

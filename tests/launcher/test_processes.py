@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -27,11 +29,15 @@ trap '' TERM
 setsid sh -c "trap '' TERM; while :; do sleep 0.1; done" &
 while :; do sleep 0.1; done
 """
-STARTER = """
-import sys, time
+STARTER = f"""
+import os, signal, sys, time
 from pathlib import Path
 from exchange.launcher.processes import Program, start
-program = Program("sleeper", ["sleep", "300"], {}, Path(sys.argv[1]), Path("/"))
+signal.signal(signal.SIGTERM, lambda *_: None)  # as the launcher, which has a handler of its own
+environment = {{**os.environ, "{RUN_MARK}": "{MARK}"}}
+log, *argv = sys.argv[1:]
+program = Program("tried", argv, environment, Path(log), Path("/"), patience_seconds=0.5)
+print("starting", flush=True)
 print(start(program).identity.pid, flush=True)
 time.sleep(300)
 """
@@ -52,10 +58,10 @@ def program(tmp_path: Path, *argv: str, patience_seconds: float = 5) -> Program:
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     yield
-    assert not list(marked_processes(MARK))
+    assert end_processes(lambda: marked_processes(MARK), patience_seconds=0) == 0
 
 
-def eventually(claim: Callable[[], bool], *, seconds: float = 10) -> bool:
+def eventually(claim: Callable[[], bool], *, seconds: float = 60) -> bool:
     give_up = time.monotonic() + seconds
     while not claim():
         if time.monotonic() > give_up:
@@ -64,14 +70,52 @@ def eventually(claim: Callable[[], bool], *, seconds: float = 10) -> bool:
     return True
 
 
-def test_a_program_dies_with_a_starter_that_is_killed(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", STARTER, str(tmp_path / "log")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
+@contextmanager
+def starter_of(tmp_path: Path, *argv: str) -> Iterator[IO[str]]:
+    """Another process that starts a program; gives what it says, and kills it at the end."""
+    command = [sys.executable, "-c", STARTER, str(tmp_path / "log"), *argv]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
-        child = ProcessId.of(int(starter.stdout.readline()))
+        assert starter.stdout.readline() == "starting\n"
+        try:
+            yield starter.stdout
+        finally:
+            children = children_of(starter.pid)
+            starter.kill()
+    assert eventually(lambda: not any(child.is_alive() for child in children))
+    assert eventually(lambda: not list(marked_processes(MARK)))
+
+
+def children_of(pid: int) -> list[ProcessId]:
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [child for each in pids if (child := ProcessId.of(int(each)))]
+
+
+def test_a_program_dies_with_a_starter_that_is_killed(tmp_path: Path) -> None:
+    with starter_of(tmp_path, "sleep", "300") as said:
+        child = ProcessId.of(int(said.readline()))
         assert child
-        starter.kill()
-    assert eventually(lambda: not child.is_alive())
+    assert not child.is_alive()
+
+
+def test_a_killed_starter_leaves_nothing_of_a_family_that_ignores_requests(tmp_path: Path) -> None:
+    """As a web server does while its worker is starting: the worker's handlers do nothing yet."""
+    with starter_of(tmp_path, "sh", "-c", STUBBORN_FAMILY):
+        assert eventually(lambda: len(list(marked_processes(MARK))) >= 3)
+
+
+def test_a_killed_starter_leaves_nothing_of_a_leader_that_is_gone(tmp_path: Path) -> None:
+    script = "trap '' TERM; sleep 300 & exit 0"
+    with starter_of(tmp_path, "sh", "-c", script):
+        assert eventually(lambda: len(list(marked_processes(MARK))) == 1)
+
+
+@pytest.mark.parametrize("milliseconds", range(0, 30, 2))
+def test_a_starter_killed_at_any_moment_of_a_start_leaves_nothing(
+    tmp_path: Path, milliseconds: int
+) -> None:
+    with starter_of(tmp_path, "sh", "-c", STUBBORN_FAMILY):
+        time.sleep(milliseconds / 1000)
 
 
 def test_stop_ends_a_family_that_ignores_requests(tmp_path: Path) -> None:

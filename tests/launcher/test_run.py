@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,7 @@ def launcher(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def eventually_gone(state: RunState, *, seconds: float = 20) -> bool:
+def eventually_gone(state: RunState, *, seconds: float = 60) -> bool:
     give_up = time.monotonic() + seconds
     while left := alive(state):
         if time.monotonic() > give_up:
@@ -93,16 +95,9 @@ def alive(state: RunState) -> set[ProcessId]:
     return recorded | set(marked_processes(state.mark))
 
 
-@pytest.fixture(scope="module")
-def var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One exchange for all tests here: what a test does to it, the next one finds."""
-    return tmp_path_factory.mktemp("var")
-
-
-@pytest.fixture
-def launched(var: Path) -> Iterator[Launched]:
-    port = find_free_port()
-    started = Launched(var, "--port", str(port))
+@contextmanager
+def launch(var: Path) -> Iterator[Launched]:
+    started = Launched(var, "--port", str(find_free_port()))
     try:
         started.read_until("Ctrl-C ends everything")
         yield started
@@ -111,8 +106,18 @@ def launched(var: Path) -> Iterator[Launched]:
             started.end(signal.SIGTERM)
 
 
-@pytest.mark.timeout(START_SECONDS)
-def test_first_start_prints_logins_and_a_request_that_works(launched: Launched) -> None:
+@pytest.mark.timeout(3 * START_SECONDS)
+def test_three_runs_of_one_exchange(tmp_path: Path) -> None:
+    """What one run leaves, the next one finds."""
+    with launch(tmp_path) as launched:
+        first_start_prints_logins_and_a_request_that_works(launched)
+    with launch(tmp_path) as launched:
+        second_start_keeps_the_data_and_a_kill_leaves_nothing(launched)
+    with launch(tmp_path) as launched:
+        third_start_cleans_up_and_a_dead_program_is_started_again(launched)
+
+
+def first_start_prints_logins_and_a_request_that_works(launched: Launched) -> None:
     port = launched.state().port
     assert f"http://127.0.0.1:{port}/" in launched.said
     for name in ["viewer", "manager", "operator", "analyst", "admin"]:
@@ -139,8 +144,7 @@ def test_first_start_prints_logins_and_a_request_that_works(launched: Launched) 
     assert not Path(state.run_folder).exists()
 
 
-@pytest.mark.timeout(START_SECONDS)
-def test_second_start_keeps_the_data_and_a_kill_leaves_nothing(launched: Launched) -> None:
+def second_start_keeps_the_data_and_a_kill_leaves_nothing(launched: Launched) -> None:
     assert "The demo is already loaded" in launched.said
     assert "building the first snapshot" not in launched.said
     state = launched.state()
@@ -149,8 +153,7 @@ def test_second_start_keeps_the_data_and_a_kill_leaves_nothing(launched: Launche
     assert Path(state.run_folder).exists(), "the next start has something to clean up"
 
 
-@pytest.mark.timeout(START_SECONDS)
-def test_third_start_cleans_up_and_a_dead_program_is_started_again(launched: Launched) -> None:
+def third_start_cleans_up_and_a_dead_program_is_started_again(launched: Launched) -> None:
     assert "cleaned up after a run that did not end well" in launched.said
     _serving, web, worker, _changes, _checks, _beat = launched.state().programs
     web.send(signal.SIGKILL)
@@ -203,6 +206,28 @@ def test_ends_in_the_middle_of_its_start(tmp_path: Path) -> None:
     assert launched.end(signal.SIGTERM) == 0
     assert eventually_gone(state, seconds=0)
     assert not Path(state.run_folder).exists()
+
+
+@pytest.mark.timeout(START_SECONDS)
+def test_killed_while_it_makes_its_database_it_leaves_nothing(tmp_path: Path) -> None:
+    launched = Launched(tmp_path, "--port", str(find_free_port()))
+    launched.read_until("starting Postgres and Valkey")
+    state = launched.state()
+    while not stand_in(Path(state.run_folder)):
+        assert launched.process.poll() is None, launched.said
+    launched.end(signal.SIGKILL)
+    assert eventually_gone(state)
+    assert not stand_in(Path(state.run_folder))
+    shutil.rmtree(state.run_folder)
+
+
+def stand_in(folder: Path) -> list[str]:
+    """The processes whose working directory it is."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            found += [link.parent.name] if link.readlink() == folder else []
+    return found
 
 
 def test_stop_without_a_run_says_so(tmp_path: Path) -> None:

@@ -12,16 +12,20 @@ from exchange.launcher.valkey import find_free_port
 from tests.launcher.test_run import Launched, eventually_gone
 
 ROUNDS = 12
+ENDS = (signal.SIGHUP, signal.SIGKILL, signal.SIGTERM)
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 def test_survives_being_killed_at_any_moment(tmp_path: Path) -> None:
     moments = random.Random(7)
+    # Under nohup the launcher shall ignore the first of them.
+    heeded = [number for number in ENDS if signal.getsignal(number) != signal.SIG_IGN]
     for _ in range(ROUNDS):
         launched = Launched(tmp_path, "--port", str(find_free_port()))
         time.sleep(moments.uniform(0.2, 12))
         state = RunRecord(tmp_path).read_live()
-        launched.end(moments.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]))
+        launched.end(moments.choice(heeded))
         assert state is None or eventually_gone(state)
     launched = Launched(tmp_path, "--port", str(find_free_port()))
     launched.read_until("Ctrl-C ends everything")

@@ -183,6 +183,7 @@ def test_no_list_reads_a_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.large
 def test_lists_of_a_million_campaigns_answer_within_100_ms() -> None:
     """Measured by Postgres itself, the better of two runs: the machine has others to serve."""
     parties = fill(1_000_000)

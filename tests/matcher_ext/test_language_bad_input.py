@@ -49,10 +49,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refuses_within_moments(name: str) -> None:
     text, code = REFUSED[name]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ExpressionError) as raised:
         parse(text, CATALOG)
-    assert time.perf_counter() - started < MAX_SECONDS
+    assert time.process_time() - started < MAX_SECONDS
     assert raised.value.errors[0].code == code
 
 
@@ -70,10 +70,10 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_takes_the_largest_allowed_within_moments(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     expression = parse(ACCEPTED[name], CATALOG)
     form = Normal(CATALOG.compiled, ACCEPTED[name])
-    assert time.perf_counter() - started < MAX_SECONDS
+    assert time.process_time() - started < MAX_SECONDS
     visit = {"age": 3, "flag": True, "price": 1.0, "geo.country": "a\x00b"}
     assert form.evaluate(visit) is expression.evaluate(visit)
     assert parse(expression.text, CATALOG) == expression

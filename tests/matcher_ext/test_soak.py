@@ -35,11 +35,11 @@ OF_FREED_MEMORY = (
 ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
 SANITIZE = "-fsanitize=address -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.fuzzing]
 
 
 @pytest.mark.parametrize("kind", INDEXES)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(7))
 def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, kind: str, seed: int) -> None:
     mutate(INDEXES[kind](), tmp_path, rounds=5000, seed=seed)
 

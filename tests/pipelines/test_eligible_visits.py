@@ -230,7 +230,7 @@ def test_a_killed_job_leaves_the_old_day_and_no_process(
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert history.eligible() == {(10, "daily-herald"): 1}
-    assert group_ends(process.pid, seconds=30)
+    assert group_ends(process.pid, seconds=120)
     list(run_days(spark, history.job(snapshot)))
     assert history.eligible() == {(10, "daily-herald"): 2}
     assert not list((history.root / "reports" / "_staging").iterdir())
@@ -240,7 +240,7 @@ def test_a_job_ends_with_the_process_that_started_it(history: History) -> None:
     process = start_job(history, history.snapshot())
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(timeout=60) == EXIT_ORPHANED
+    assert process.wait(timeout=200) == EXIT_ORPHANED
 
 
 def wait_for(folder: Path, pattern: str) -> None:

@@ -18,6 +18,9 @@ from exchange.serving.directory import SnapshotDirectory
 from tests.serving.asking import Client
 from tests.serving.published import publish_keys
 
+# For a machine that does other things as well.
+PATIENCE_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class EligibilityServer:
@@ -25,10 +28,16 @@ class EligibilityServer:
     directory: SnapshotDirectory
     running: Running
 
-    def wait_for(self, snapshot_id: str, client: Client) -> None:
-        """Until the server took a published snapshot up; it promises about a second."""
-        until = time.monotonic() + 10
-        while client.ask({}).document().get("snapshot_id") != snapshot_id:
+    def wait_for(self, snapshot_id: str, client: Client, *, delta: int = 0) -> None:
+        """Until the server took a published state up; it promises about a second.
+
+        The same bookings have the same id, with changes beside them as without.
+        """
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            document = client.ask({}).document()
+            if (document.get("snapshot_id"), document.get("delta")) == (snapshot_id, delta):
+                return
             assert time.monotonic() < until, self.running.last_lines(40)
             time.sleep(0.02)
 
@@ -54,7 +63,7 @@ def start_server(
 
 
 def wait_until_alive(server: EligibilityServer) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 2 * PATIENCE_SECONDS
     while True:
         client = Client(server.port)
         try:

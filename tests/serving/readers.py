@@ -23,6 +23,10 @@ class Readers:
         self.states: Counter[tuple[str, int]] = Counter()
         self.slowest_seconds = 0.0
 
+    def have_seen(self, *, snapshots: int, states: int) -> bool:
+        seen = list(self.states)
+        return len({snapshot_id for snapshot_id, _ in seen}) >= snapshots and len(seen) >= states
+
     def _read(self) -> None:
         client = Client(self._port)
         while not self._is_over.is_set() and len(self.wrong) < 10:

@@ -7,7 +7,6 @@ import re
 import secrets
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -106,10 +105,7 @@ def change_beside(server: EligibilityServer, snapshot_id: str, client: Client) -
     for number, change in enumerate(changes, 41):
         delta = Delta(log_id=log_id, number=number, position="", read_at=now, **change)  # type: ignore[arg-type]
         log.write(delta)
-    until = time.monotonic() + 10
-    while client.ask({}).document()["delta"] != 42:
-        assert time.monotonic() < until, server.running.last_lines(40)
-        time.sleep(0.02)
+    server.wait_for(snapshot_id, client, delta=42)
 
 
 def test_deltas_are_sent_after_the_number_that_one_has(

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from exchange.celery import app
 from exchange.launcher.processes import Running
 from exchange.serving.directory import SnapshotDirectory
-from tests.conftest import start_worker
+from tests.conftest import start_worker, wait_until_idle
 from tests.snapshots.steps import Server, build
 from tests.snapshots.story import Story, tell
 
@@ -26,13 +25,31 @@ def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shared") / "snapshots"
 
 
+class SharedWorker:
+    """Started when the first test of a module needs it, and anew after one that ended it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._running: Running | None = None
+
+    def get(self) -> Running:
+        if self._running is None or self._running.exit_status() is not None:
+            self.stop()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("TREELINE_SNAPSHOT_DIR", str(self._root))
+                self._running = start_worker()
+        return self._running
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+
+
 @pytest.fixture(scope="module")
-def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[Running]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TREELINE_SNAPSHOT_DIR", str(shared_root))
-        worker = start_worker()
-    yield worker
-    worker.stop()
+def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[SharedWorker]:
+    shared = SharedWorker(shared_root)
+    yield shared
+    shared.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +69,14 @@ def directory(
 
 
 @pytest.fixture
-def worker(shared_worker: Running, directory: SnapshotDirectory) -> Running:
-    """Messages that other tests left would start builds of their own."""
-    app.control.purge()
-    return shared_worker
+def worker(
+    transactional_db: None, shared_worker: SharedWorker, directory: SnapshotDirectory
+) -> Iterator[Running]:
+    """It has done everything before the rows and the directory go."""
+    running = shared_worker.get()
+    yield running
+    if running.exit_status() is None:
+        wait_until_idle(running)
 
 
 @pytest.fixture

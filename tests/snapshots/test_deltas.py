@@ -161,6 +161,7 @@ def test_bookings_that_wait_for_a_build_do_not_match_over_a_closed_edge(
 
 
 @pytest.mark.soak
+@pytest.mark.large
 def test_twenty_thousand_bookings_fit_and_one_more_starts_a_build(
     story: Story, directory: SnapshotDirectory
 ) -> None:

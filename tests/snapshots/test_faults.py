@@ -259,6 +259,7 @@ def test_servers_that_run_go_on_while_the_live_snapshot_is_damaged(
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 def test_postgres_restarted_in_the_middle_of_builds_and_deltas(
     story: Story, directory: SnapshotDirectory
 ) -> None:

@@ -390,6 +390,7 @@ def test_what_is_served_is_what_postgres_held(exchange: type[Exchange]) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.fuzzing
 @pytest.mark.timeout(7_200)  # it takes 7 minutes on a machine that does nothing else
 def test_what_is_served_is_what_postgres_held_for_long(exchange: type[Exchange]) -> None:
     run(exchange, examples=60, steps=40)

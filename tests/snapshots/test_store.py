@@ -39,7 +39,7 @@ from tests.snapshots.steps import AMERICAN, build
 from tests.snapshots.story import Story
 
 # Long only because a server and its driver are installed first.
-S3 = pytest.param("s3", marks=pytest.mark.soak)
+S3 = pytest.param("s3", marks=[pytest.mark.soak, pytest.mark.faults])
 
 
 @pytest.fixture(scope="session")

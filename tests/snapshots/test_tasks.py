@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import pytest
 import redis
@@ -158,7 +157,7 @@ def test_message_lost_by_the_broker_is_made_good_by_the_sweep(
     wait_until(lambda: SnapshotBuild.objects.filter(status=Status.LIVE).exists(), worker)
 
 
-def test_saved_change_is_answered_by_every_server_process_within_two_seconds(
+def test_saved_change_is_answered_by_every_server_process(
     story: Story, directory: SnapshotDirectory, worker: Running
 ) -> None:
     operator = Organisation.objects.get()
@@ -173,14 +172,14 @@ def test_saved_change_is_answered_by_every_server_process_within_two_seconds(
         for name in ("Autumn", "Winter"):
             story.summer.name = name
             save_campaign(campaign=story.summer, by=alice)
-            saved = time.monotonic()
-            while any(
-                name not in client.ask(AMERICAN, key=key).body.decode() for client in clients
-            ):
-                assert time.monotonic() < saved + 2, worker.last_lines(40)
-                time.sleep(0.02)
+            for client in clients:
+                wait_until(lambda: answers_with(name, client, key), worker)  # noqa: B023
     finally:
         server.running.stop()
+
+
+def answers_with(name: str, client: Client, key: str) -> bool:
+    return name in client.ask(AMERICAN, key=key).body.decode()
 
 
 def test_change_whose_message_was_lost_with_all_of_redis_is_found_by_the_sweep(

@@ -193,6 +193,7 @@ def test_redis_emptied_in_the_middle_of_a_build(
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 @pytest.mark.parametrize("phase", list(Phase)[:-1])
 def test_postgres_restarted_under_a_worker(
     phase: Phase, market: Story, directory: SnapshotDirectory, worker: Running
@@ -218,6 +219,7 @@ def test_postgres_restarted_under_a_worker(
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 @pytest.mark.parametrize("phase", [Phase.INDEXING, Phase.WRITING, Phase.CHECKING])
 def test_all_of_the_worker_killed_and_another_one_started(
     phase: Phase, market: Story, directory: SnapshotDirectory, worker: Running, shared_root: Path

@@ -63,7 +63,7 @@ def test_two_people_who_save_at_the_same_moment_are_both_told(
     browsers = {person: log_in(person) for person in wanted}
 
     def save(person: User) -> Any:
-        start.wait(timeout=10)
+        start.wait(timeout=60)
         try:
             return browsers[person].post(address, edge_fields(edge, expression=wanted[person]))
         finally:

@@ -1,5 +1,6 @@
 // The expression editor: checked by the server while one types, every problem shown at its place.
 import { colour } from "./colours.js";
+import { untilLeft } from "./leaving.js";
 import { MarkedText, rangeOf } from "./marked_text.js";
 import { currentToken } from "./tokens.js";
 
@@ -79,6 +80,7 @@ class ExpressionEditor {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": currentToken() },
         body: JSON.stringify({ text }),
+        signal: untilLeft(),
       });
       return response.ok ? await response.json() : null;
     } catch {

@@ -2,6 +2,7 @@
 import { colour } from "./colours.js";
 import { startDrafts } from "./drafts.js";
 import { startExpressionEditors } from "./expression_editor.js";
+import { startLeaving } from "./leaving.js";
 import { startTokens } from "./tokens.js";
 import { startVisitEditors } from "./visit_editor.js";
 
@@ -119,6 +120,7 @@ startDrafts(say);
 startGuard();
 startConfirms();
 startOnce();
+startLeaving();
 startWordsForLostRequests();
 colourExpressions(document);
 startExpressionEditors(document);
