@@ -1,7 +1,11 @@
 """`python -m exchange.serving`: answers ad servers, in as many processes as it is told to.
 
-    parent    holds nothing, starts children, and starts one again as soon as it dies
+    parent    holds the listening sockets, starts children, and starts one again as soon as it dies
     child     maps the snapshot directory and answers; ends when the parent does
+
+Each child has a socket of its own on the same port, among which the system shares out connections.
+Those that come while its child is dead wait for the next one, a moment later; where children die
+before they have begun to answer, the socket is given up, and the other processes get them.
 
 Neither loads Django, a database's client or a broker's: what is not there cannot be waited for.
 """
@@ -13,13 +17,15 @@ import os
 import resource
 import shutil
 import signal
+import socket
+import struct
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from exchange.environment import SettingError
 from exchange.logs import JsonLogFormatter
@@ -28,10 +34,10 @@ from exchange.serving.configuration import Configuration, read_configuration
 logger = logging.getLogger("exchange.serving")
 
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
-# One that dies young is given a pause that grows, so that a broken directory does not burn a core.
-YOUNG_SECONDS = 5.0
+# After one that died before it answered comes a pause that grows, so that no core is burnt.
 MOST_PAUSE_SECONDS = 2.0
 PATIENCE_SECONDS = 8.0
+PID = struct.Struct("i")
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -57,10 +63,12 @@ def main() -> int:
         return Parent(configuration).run()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Child:
+    """A process. Without a listener it makes its own, once it can answer."""
+
     pid: int
-    started_at: float = field(default_factory=time.monotonic)
+    listener: socket.socket | None
 
 
 class Parent:
@@ -71,12 +79,15 @@ class Parent:
         self._children: dict[int, Child] = {}
         self._pause_seconds = 0.0
         # Its other end is every child's: when the parent is gone, however it went, they see it.
-        self._read_end, self._write_end = os.pipe()
+        self._lifeline, self._held = os.pipe()
+        self._news, self._tell = os.pipe()
+        os.set_blocking(self._news, False)
+        self._answering: set[int] = set()
 
     def run(self) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         for _ in range(self._configuration.processes):
-            self._start()
+            self._start(open_listener(self._configuration))
         while True:
             number = signal.sigwait(SIGNALS)
             if number != signal.SIGCHLD:
@@ -84,22 +95,32 @@ class Parent:
             for child, status in self._reap():
                 self._start_again(child, status)
 
-    def _start(self) -> None:
+    def _start(self, listener: socket.socket | None) -> None:
         pid = os.fork()
         if pid == 0:
-            os.close(self._write_end)
-            run_child(self._configuration, self._read_end)
-        self._children[pid] = Child(pid)
+            os.close(self._held)
+            run_child(self._configuration, listener, self._lifeline, self._tell)
+        self._children[pid] = Child(pid, listener)
 
     def _start_again(self, child: Child, status: int) -> None:
         logger.error("Process %d ended by itself (status %d)", child.pid, status)
-        is_young = time.monotonic() - child.started_at < YOUNG_SECONDS
-        if is_young:
+        listener = child.listener
+        if self._has_answered(child):
+            self._pause_seconds = 0.0
+        else:
+            if listener is not None:
+                listener.close()
+                listener = None
             time.sleep(self._pause_seconds)
             self._pause_seconds = min(max(self._pause_seconds * 2, 0.1), MOST_PAUSE_SECONDS)
-        else:
-            self._pause_seconds = 0.0
-        self._start()
+        self._start(listener)
+
+    def _has_answered(self, child: Child) -> bool:
+        with suppress(BlockingIOError):
+            self._answering.update(pid for (pid,) in PID.iter_unpack(os.read(self._news, 4096)))
+        was_answering = child.pid in self._answering
+        self._answering.discard(child.pid)
+        return was_answering
 
     def _reap(self) -> Iterator[tuple[Child, int]]:
         while self._children:
@@ -121,17 +142,28 @@ class Parent:
         return 0
 
 
-def run_child(configuration: Configuration, lifeline: int) -> None:
+def open_listener(configuration: Configuration) -> socket.socket:
+    from exchange.serving.server import BACKLOG, listen
+
+    listener = listen(configuration.host, configuration.port)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def run_child(
+    configuration: Configuration, listener: socket.socket | None, lifeline: int, tell: int
+) -> None:
     """Never returns: what lies above on the stack is the parent's."""
     status = 1
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         from exchange.serving.application import make_application
         from exchange.serving.http.crowd import Limits
-        from exchange.serving.server import listen, run
+        from exchange.serving.server import run
 
         application = make_application(configuration)
-        run(application, listen(configuration.host, configuration.port), lifeline, Limits())
+        os.write(tell, PID.pack(os.getpid()))
+        run(application, listener or open_listener(configuration), lifeline, Limits())
         status = 0
     except BaseException:
         traceback.print_exc()

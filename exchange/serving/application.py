@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from httptools import HttpParserInvalidURLError, parse_url
 
-from exchange.serving.answer_log import AnswerLog
+from exchange.serving.answer_log import AnswerLog, Retention
 from exchange.serving.configuration import Configuration
 from exchange.serving.downloads import PREFIX, SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
@@ -56,7 +56,7 @@ def make_application(configuration: Configuration) -> Application:
                 configuration.answers_dir,
                 every=configuration.answers_every,
                 hash_key=configuration.secret_key.encode(),
-                retention=configuration.answers_kept,
+                retention=Retention(configuration.answers_days, configuration.answers_bytes),
             )
         )
     return Application(service, configuration)

@@ -1,4 +1,7 @@
-"""What an ad servers' process is told by its environment; it reads no other settings."""
+"""What an ad servers' process is told by its environment; it reads no other settings.
+
+Imports nothing of the process itself: where its metrics go is decided before they are made.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exchange.environment import SettingError, env_int, env_path, env_text
-from exchange.serving.answer_log import Retention
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEFAULT_ADDRESS = "127.0.0.1:8001"
@@ -27,7 +29,8 @@ class Configuration:
     secret_key: str
     answers_every: int
     answers_dir: Path
-    answers_kept: Retention
+    answers_days: int
+    answers_bytes: int
     log_level: str
 
 
@@ -44,10 +47,8 @@ def read_configuration() -> Configuration:
         secret_key=read_secret(),
         answers_every=env_int("TREELINE_ANSWER_LOG_EVERY", 100),
         answers_dir=env_path("TREELINE_ANSWER_LOG_DIR", var / "answers"),
-        answers_kept=Retention(
-            days=env_int("TREELINE_ANSWER_LOG_DAYS", 14),
-            most_bytes=env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000) * 1_000_000,
-        ),
+        answers_days=env_int("TREELINE_ANSWER_LOG_DAYS", 14),
+        answers_bytes=env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000) * 1_000_000,
         log_level=env_text("TREELINE_LOG_LEVEL", "INFO"),
     )
 
