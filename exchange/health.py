@@ -81,7 +81,8 @@ def check_worker() -> str:
 
 
 def check_snapshot() -> str:
-    return "ok" if service_for(settings.SNAPSHOT_DIR).live else "none loaded"
+    service = service_for(settings.SNAPSHOT_DIR)
+    return service.recovery or "ok" if service.live else "none loaded"
 
 
 CHECKS: dict[str, Callable[[], str]] = {

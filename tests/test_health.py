@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from exchange.launcher.processes import Running
 from exchange.serving.directory import SnapshotDirectory
+from tests.serving.history import SNAPSHOT_DAMAGES, History
 from tests.serving.published import publish
 
 
@@ -48,6 +49,22 @@ def test_ready_with_a_worker(
     document = client.get("/readyz").json()
     assert document["status"] == "ready"
     assert set(document["parts"].values()) == {"ok"}
+
+
+@pytest.mark.django_db
+def test_a_recovered_state_degrades_and_says_why(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    history = History(SnapshotDirectory(tmp_path))
+    history.build({1: "true"})
+    history.build({1: "true", 2: "true"})
+    SNAPSHOT_DAMAGES["folder removed"](history.directory)
+    settings.SNAPSHOT_DIR = tmp_path
+    response = client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json()["status"] == "degraded"
+    assert "is missing" in response.json()["parts"]["snapshot"]
+    assert str(tmp_path) not in response.json()["parts"]["snapshot"]
 
 
 @pytest.mark.django_db

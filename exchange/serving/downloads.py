@@ -53,7 +53,7 @@ class SnapshotDownloads:
             self._service.admit(environ.get("HTTP_AUTHORIZATION", ""), SNAPSHOT_READ)
             name = environ["PATH_INFO"].removeprefix(PREFIX)
             query = environ.get("QUERY_STRING", "")
-            kind, length, pieces = self._find(name, query, self._service.require_live())
+            kind, length, pieces = self._find(name, query, require_whole(self._service))
         except ProblemError as problem:
             return refuse(NAME, problem, start_response)
         REQUESTS.labels(NAME, "200").inc()
@@ -79,6 +79,20 @@ class SnapshotDownloads:
         if file in (INDEX_FILE, CATALOG_FILE):
             return send_file(self._root / snapshot_id / file)
         raise not_found("A snapshot has no such file.")
+
+
+def require_whole(service: EligibilityService) -> LiveSnapshot:
+    """What was stopped since lies in no file of a snapshot: who matches in a process of their own
+    goes on with what they have."""
+    live = service.require_live()
+    if live.is_recovered:
+        raise ProblemError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "recovered_state",
+            "The live snapshot is damaged and being built anew. Try again in a moment.",
+            headers={"Retry-After": "10"},
+        )
+    return live
 
 
 def describe(live: LiveSnapshot) -> dict[str, object]:
