@@ -102,8 +102,10 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
     broker or worker that is away degrades a server and does not take it out of traffic."""
-    live = service_for(settings.SNAPSHOT_DIR).live
-    parts = {**watch.parts(), "snapshot": "ok" if live else "none loaded"}
+    service = service_for(settings.SNAPSHOT_DIR)
+    live = service.live
+    state = service.recovery or "ok" if live else "none loaded"
+    parts = {**watch.parts(), "snapshot": state}
     is_whole = all(part == "ok" for part in parts.values())
     document: dict[str, object] = {
         "status": "not ready" if live is None else "ready" if is_whole else "degraded",

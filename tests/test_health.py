@@ -22,6 +22,7 @@ from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
 from tests.conftest import TreelineServer
 from tests.services import hung
+from tests.serving.history import SNAPSHOT_DAMAGES, History
 from tests.serving.published import publish
 
 
@@ -155,6 +156,22 @@ def forget_workers() -> None:
 
 def message_sent(*, seconds_ago: int) -> str:
     return json.dumps({"headers": {SENT_AT: time.time() - seconds_ago}})
+
+
+@pytest.mark.django_db
+def test_a_recovered_state_degrades_and_says_why(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    history = History(SnapshotDirectory(tmp_path))
+    history.build({1: "true"})
+    history.build({1: "true", 2: "true"})
+    SNAPSHOT_DAMAGES["folder removed"](history.directory)
+    settings.SNAPSHOT_DIR = tmp_path
+    response = client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json()["status"] == "degraded"
+    assert "is missing" in response.json()["parts"]["snapshot"]
+    assert str(tmp_path) not in response.json()["parts"]["snapshot"]
 
 
 @pytest.mark.django_db

@@ -32,7 +32,10 @@ Document = dict[str, Any]
 WARNING: Document = {
     "type": "object",
     "required": ["code", "attribute"],
-    "properties": {"code": {"type": "string"}, "attribute": {"type": "string"}},
+    "properties": {
+        "code": {"type": "string"},
+        "attribute": {"type": "string", "description": "Empty if it is about the whole answer."},
+    },
 }
 ELIGIBLE: Document = {
     "type": "object",

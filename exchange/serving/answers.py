@@ -17,14 +17,15 @@ import msgspec
 from exchange.serving.bookings import Integers
 from exchange.serving.changed_bookings import BookingsView
 
+WarningNote = tuple[str, str]  # a code, and the attribute that it is about
+
 MAX_LIMIT = 10_000
 MAX_CAMPAIGNS = 10_000
 MAX_WARNINGS = 50
 NO_WARNINGS = b"[]"
+RECOVERED: WarningNote = ("recovered_state", "")
 # A visit's part of an answer: items, how many are eligible, warnings.
 FOUND = b'"eligible":[%b],"count":%d,"warnings":%b'
-
-WarningNote = tuple[str, str]  # a code, and the attribute that it is about
 
 CampaignId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
@@ -86,10 +87,14 @@ def write_items(bookings: BookingsView, ids: Integers, options: Options) -> tupl
 
 
 def write_warnings(
-    malformed: Iterable[str], unknown: Iterable[str], notes: Iterable[WarningNote] = ()
+    malformed: Iterable[str],
+    unknown: Iterable[str],
+    notes: Iterable[WarningNote] = (),
+    standing: Iterable[WarningNote] = (),
 ) -> bytes:
-    """Names only: what a visit carries may be personal."""
-    found = [("malformed_attribute", name) for name in sorted(malformed)]
+    """Names only: what a visit carries may be personal. What every answer says comes first."""
+    found = [*standing]
+    found += [("malformed_attribute", name) for name in sorted(malformed)]
     found += [("unknown_attribute", name) for name in sorted(unknown)]
     found += notes
     return msgspec.json.encode(

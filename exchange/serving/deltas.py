@@ -117,10 +117,13 @@ class DeltaLogFolder:
         return delta
 
     def read_after(self, number: int) -> Iterator[Delta]:
-        """What follows, in order and without a gap."""
+        """What follows, in order; raises DirectoryError if one is missing before another."""
         while (delta := self.read(number + 1)) is not None:
             yield delta
             number = delta.number
+        # The second look: both may have come between the first and the look at the next.
+        if self.path(number + 2).exists() and not self.path(number + 1).exists():
+            raise DirectoryError(f"{self.path(number + 1)} is missing")
 
 
 def checksum(content: bytes) -> bytes:

@@ -1,6 +1,8 @@
 """The snapshot directory: the only thing that snapshot builds and eligibility servers share.
 
     manifest.json                  which snapshot is live
+    stops.json                     what was stopped since the snapshots that are here (see `stops`)
+    build-wanted.json              a server could not load what is live (see `recovery`)
     keys.json                      hashes of the API keys, what they may ask for and until when
     key-use/<process>.json         when a server saw each key last (see `key_use`)
     deltas/<log_id>/<number>.json  what changed since the live snapshot was built (see `deltas`)
@@ -110,7 +112,7 @@ class SnapshotDirectory:
 
     def read_manifest(self) -> Manifest | None:
         """The live snapshot, or None as long as none was ever activated."""
-        manifest = self._read(MANIFEST_FILE, Manifest)
+        manifest = self.read(MANIFEST_FILE, Manifest)
         if manifest is not None and not SNAPSHOT_ID.fullmatch(manifest.snapshot_id):
             raise DirectoryError(f"{self.root / MANIFEST_FILE} names no snapshot id")
         return manifest
@@ -127,10 +129,10 @@ class SnapshotDirectory:
         folder = self.folder(manifest.snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
-        self._write(MANIFEST_FILE, manifest)
+        self.write(MANIFEST_FILE, manifest)
 
     def read_keys(self) -> Mapping[str, KeyEntry]:
-        keys = self._read(KEYS_FILE, Keys)
+        keys = self.read(KEYS_FILE, Keys)
         return {} if keys is None else keys.keys
 
     def write_keys(self, keys: Mapping[str, KeyEntry]) -> bool:
@@ -139,11 +141,11 @@ class SnapshotDirectory:
         path = self.root / KEYS_FILE
         if path.exists() and path.read_bytes() == encode(document):
             return False
-        self._write(KEYS_FILE, document)
+        self.write(KEYS_FILE, document)
         return True
 
     def read_info(self, snapshot_id: str) -> SnapshotInfo:
-        info = self._read(f"{snapshot_id}/{INFO_FILE}", SnapshotInfo)
+        info = self.read(f"{snapshot_id}/{INFO_FILE}", SnapshotInfo)
         if info is None:
             raise DirectoryError(f"{self.folder(snapshot_id) / INFO_FILE} does not exist")
         return info
@@ -228,7 +230,7 @@ class SnapshotDirectory:
         for staged in self.root.glob(f"{STAGED_PREFIX}*"):
             shutil.rmtree(staged, ignore_errors=True)
 
-    def _read(self, name: str, kind: type[Document]) -> Document | None:
+    def read(self, name: str, kind: type[Document]) -> Document | None:
         path = self.root / name
         try:
             content = path.read_bytes()
@@ -236,7 +238,7 @@ class SnapshotDirectory:
             return None
         return decode(path, content, kind)
 
-    def _write(self, name: str, document: FormattedDocument) -> None:
+    def write(self, name: str, document: FormattedDocument) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         write_aside(self.root / name, encode(document))
 

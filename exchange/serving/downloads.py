@@ -53,7 +53,7 @@ class SnapshotDownloads:
     def answer(self, request: Request) -> Reply | Download:
         self.admit(request)
         name = request.path.removeprefix(PREFIX)
-        answer = self._find(name, request.query, self._service.require_live())
+        answer = self._find(name, request.query, require_whole(self._service))
         REQUESTS.labels(self.name, "200").inc()
         return answer
 
@@ -71,6 +71,20 @@ class SnapshotDownloads:
         if file in (INDEX_FILE, CATALOG_FILE):
             return send_file(self._root / snapshot_id / file)
         raise not_found("A snapshot has no such file.")
+
+
+def require_whole(service: EligibilityService) -> LiveSnapshot:
+    """What was stopped since lies in no file of a snapshot: who matches in a process of their own
+    goes on with what they have."""
+    live = service.require_live()
+    if live.is_recovered:
+        raise ProblemError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "recovered_state",
+            "The live snapshot is damaged and being built anew. Try again in a moment.",
+            headers={"Retry-After": "10"},
+        )
+    return live
 
 
 def describe(live: LiveSnapshot) -> dict[str, object]:

@@ -6,7 +6,6 @@ one reference, so a request sees one snapshot from its first byte to its last.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence, Set
@@ -22,43 +21,28 @@ from exchange.serving.answer_log import AnswerLog
 from exchange.serving.answers import (
     EVERYTHING,
     FOUND,
-    NO_WARNINGS,
     Options,
     Part,
     WarningNote,
     write_warnings,
 )
 from exchange.serving.callers import ELIGIBILITY_READ, Caller, KeyRing, require_scope
-from exchange.serving.directory import (
-    KEYS_FILE,
-    MANIFEST_FILE,
-    DirectoryError,
-    Manifest,
-    SnapshotDirectory,
-)
-from exchange.serving.instruments import (
-    DELTA,
-    DELTA_SIZE,
-    FAILED_SWAPS,
-    SNAPSHOT_READ_AT,
-    SWAPS,
-    TALLY,
-)
+from exchange.serving.directory import KEYS_FILE, SnapshotDirectory
+from exchange.serving.following import Following
+from exchange.serving.instruments import DELTA, DELTA_SIZE, TALLY
 from exchange.serving.key_use import KeyUse
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.problems import ProblemError
+from exchange.serving.recovery import UNREADABLE, FileMark, mark_of
 from exchange.serving.requests import EligibilityRequest, decode, request_decoder
 from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
-from matcher_ext import SnapshotError
 from matcher_ext.desk import Unfinished
-
-logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.25
 STEP_SECONDS = 0.001
-# What a damaged, half-mounted or forbidden directory raises; anything else is our own bug.
-UNREADABLE = (DirectoryError, SnapshotError, OSError)
+# What could not be loaded is tried again when something about it moved, and else after this.
+RETRY_SECONDS = 60.0
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -78,27 +62,33 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 
 
 class EligibilityService:
-    """Thread-safe: readers take the current references once; only `refresh` replaces them."""
+    """Thread-safe: readers take the current references once; only `refresh` replaces them. A state
+    that cannot be loaded is replaced by an older one without what was stopped since: `recovery`
+    says why."""
 
     def __init__(self, directory: Path) -> None:
         self._log: AnswerLog | None = None
         self._directory = SnapshotDirectory(directory)
-        self._live: LiveSnapshot | None = None
-        self._keys = KeyRing({})
-        self._seen: dict[str, tuple[int, int, int] | None] = {}
-        self._last_refusal = ""
+        self._following = Following(self._directory)
+        self._keys: KeyRing | None = None
+        self._keys_seen: FileMark = None
         self._key_use = KeyUse(directory)
         self._refreshing = threading.Lock()
         self.refresh()
 
     @property
     def live(self) -> LiveSnapshot | None:
-        return self._live
+        return self._following.live
+
+    @property
+    def recovery(self) -> str | None:
+        """Why the state that the directory names is not served; None: it is."""
+        return self._following.recovery
 
     @property
     def passes(self) -> Mapping[str, Caller]:
         """Callers that were let in, by the header that they came with."""
-        return self._keys.passes
+        return {} if self._keys is None else self._keys.passes
 
     @property
     def sample_every(self) -> int:
@@ -112,6 +102,8 @@ class EligibilityService:
         """Who asks, by the header `Authorization`; raises the problem to answer with if the key
         may not be used for this."""
         now = time.time()
+        if self._keys is None:
+            raise no_keys()
         caller = self._keys.find(header, now)
         self._key_use.note(caller.key_hash, now)
         require_scope(caller, scope)
@@ -138,7 +130,9 @@ class EligibilityService:
         if left.paths is not None and left.ids is not None:
             text, count = live.write_routed(left.ids, left.paths, Options(limit=left.limit))
         if left.paths is not None or left.malformed:
-            warnings = write_warnings(left.malformed, ()) if left.malformed else NO_WARNINGS
+            warnings = live.warnings
+            if left.malformed:
+                warnings = write_warnings(left.malformed, (), (), live.notes)
             text = write_answer(live, now, FOUND % (text, count, warnings))
         if left.is_sampled and self._log is not None and left.ids is not None:
             flat = dict(decode(request_decoder, body).visit or {})
@@ -180,7 +174,7 @@ class EligibilityService:
         return Answer(b'%s,"answers":[%s]}' % (heading, b",".join(answers)), tuple(parts))
 
     def require_live(self) -> LiveSnapshot:
-        live = self._live
+        live = self.live
         if live is None:
             raise no_snapshot()
         return live
@@ -227,9 +221,9 @@ class EligibilityService:
         started = time.perf_counter()
         items, count, malformed, ids = live.answer(flat, options, keeps_ids=is_kept)
         match_seconds = time.perf_counter() - started
-        warnings = NO_WARNINGS
+        warnings = live.warnings
         if malformed or unknown or notes:
-            warnings = write_warnings(malformed, unknown, notes)
+            warnings = write_warnings(malformed, unknown, notes, live.notes)
         if is_kept and log is not None and ids is not None:
             log.add(live, flat, ids)
         body = FOUND % (items, count, warnings)
@@ -238,10 +232,10 @@ class EligibilityService:
     def refresh(self) -> bool:
         """Takes up what is new in the directory. What cannot be read leaves the old in place."""
         with self._refreshing:
-            changes = [self._refresh_keys(), self._refresh_snapshot(), self._follow()]
-            if self._live is not None:
-                DELTA.set(self._live.delta)
-                DELTA_SIZE.set(len(self._live.changed))
+            changes = [self._refresh_keys(), self._following.refresh()]
+            if (live := self.live) is not None:
+                DELTA.set(live.delta)
+                DELTA_SIZE.set(len(live.changed))
             return any(changes)
 
     def watch(self) -> None:
@@ -259,73 +253,23 @@ class EligibilityService:
                 self._log.flush()
 
     def _refresh_keys(self) -> bool:
+        """Keys that are lost or damaged revoke none of those that were read before."""
+        mark = mark_of(self._directory, KEYS_FILE)
+        if mark is None or mark == self._keys_seen:
+            return False
         try:
-            mark = self._mark(KEYS_FILE)
-            if mark == self._seen.get(KEYS_FILE):
-                return False
             keys = KeyRing(self._directory.read_keys())
         except UNREADABLE as error:
-            return self._refuse(error)
+            return self._following.refuse(error)
         self._note_use()
-        self._keys = keys
-        self._seen[KEYS_FILE] = mark
+        self._keys, self._keys_seen = keys, mark
         return True
 
     def _note_use(self) -> None:
         """Of requests that the desk answered."""
-        for caller in tuple(self._keys.passes.values()):
+        for caller in tuple(self.passes.values()):
             if caller.used_at_seconds:
                 self._key_use.note(caller.key_hash, caller.used_at_seconds)
-
-    def _refresh_snapshot(self) -> bool:
-        try:
-            mark = self._mark(MANIFEST_FILE)
-            if mark == self._seen.get(MANIFEST_FILE):
-                return False
-            self._take_up(self._directory.read_manifest())
-        except UNREADABLE as error:
-            return self._refuse(error)
-        self._seen[MANIFEST_FILE] = mark
-        return True
-
-    def _follow(self) -> bool:
-        """Takes up deltas. One that cannot be read is waited for: none is ever left out."""
-        live = self._live
-        if live is None:
-            return False
-        try:
-            self._live = live.follow(self._directory)
-        except (*UNREADABLE, ValueError) as error:
-            return self._refuse(error)
-        return self._live is not live
-
-    def _take_up(self, manifest: Manifest | None) -> None:
-        """No snapshot is ever taken back, so a manifest that vanished changes nothing."""
-        if manifest is None:
-            return
-        old = self._live
-        if old is not None and old.manifest.snapshot_id == manifest.snapshot_id:
-            self._live = old.renew(self._directory, manifest)
-        else:
-            self._live = LiveSnapshot.open(self._directory, manifest)
-            SWAPS.inc()
-        SNAPSHOT_READ_AT.set(manifest.read_at.timestamp())
-
-    def _refuse(self, error: Exception) -> bool:
-        """Said once per kind of trouble, not twice a second: the next try is in half a second."""
-        FAILED_SWAPS.inc()
-        if str(error) != self._last_refusal:
-            self._last_refusal = str(error)
-            logger.error("Not taken up from the snapshot directory: %s", error)
-        return False
-
-    def _mark(self, name: str) -> tuple[int, int, int] | None:
-        """Tells one renamed-in file from the next without reading it."""
-        try:
-            found = (self._directory.root / name).stat()
-        except FileNotFoundError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def write_answer(live: LiveSnapshot, now: float, body: bytes) -> bytes:
@@ -337,6 +281,15 @@ def no_snapshot() -> ProblemError:
         HTTPStatus.SERVICE_UNAVAILABLE,
         "no_snapshot",
         "No snapshot is live yet. Try again in a moment.",
+        headers={"Retry-After": "2"},
+    )
+
+
+def no_keys() -> ProblemError:
+    return ProblemError(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "no_keys",
+        "The API keys cannot be read. Try again in a moment.",
         headers={"Retry-After": "2"},
     )
 

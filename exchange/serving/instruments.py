@@ -54,6 +54,11 @@ DELTA_SIZE = Gauge(
     "Bookings that changed since the snapshot and are served beside it.",
     multiprocess_mode="mostrecent",
 )
+RECOVERED = Gauge(
+    "treeline_snapshot_recovered",
+    "1 while a server cannot load its live state and answers from an older one, or not at all.",
+    multiprocess_mode="mostrecent",
+)
 ANSWERS_DROPPED = Counter(
     "treeline_answer_log_dropped", "Sampled answers that could not be kept: too many, or no disk."
 )

@@ -7,10 +7,22 @@ first byte of an answer to its last.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from exchange.serving.answers import FOUND, MAX_LIMIT, NO_WARNINGS, Options, write_items
+from exchange.serving.answers import (
+    FOUND,
+    MAX_LIMIT,
+    NO_WARNINGS,
+    RECOVERED,
+    Options,
+    WarningNote,
+    write_items,
+    write_warnings,
+)
 from exchange.serving.bookings import BookingRow, Bookings, Integers
 from exchange.serving.changed_bookings import (
     Beside,
@@ -29,6 +41,7 @@ from exchange.serving.directory import (
 )
 from exchange.serving.openrtb import Source, read_sources
 from exchange.serving.routed import RoutedBookings
+from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
 from matcher_ext.items import Frame, Items, answer_visit
@@ -38,6 +51,8 @@ from matcher_ext.plain_answers import PlainAnswers
 from matcher_ext.plain_requests import Stamps
 
 NO_LIMIT = 2**63 - 1
+ON_ITS_WAY_SECONDS = 0.5
+LOOK_SECONDS = 0.01
 STAMPS = Stamps(STAMPED_TIMES, PUBLISHER)
 # Items as JSON, how many are eligible, names of attributes whose value has a wrong type, and the
 # booking ids (None unless they were to be kept).
@@ -73,7 +88,8 @@ class Opened:
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
     """Immutable, shared by all threads. `delta` is the number of the last change in it; `heading`
-    is the start of every answer, up to the age; `plain` answers requests that are plain."""
+    is the start of every answer, up to the age; `plain` answers requests that are plain. One that
+    was recovered says so in every answer; what was stopped after a number is laid over it."""
 
     manifest: Manifest
     delta: int
@@ -85,6 +101,7 @@ class LiveSnapshot:
     opened: Opened
     changed: Mapping[int, Beside]
     items_beside: Items | None = None
+    stopped_after: int | None = None
     plain: PlainAnswers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,18 +111,32 @@ class LiveSnapshot:
             self.opened.items,
             self.items_beside,
             self.index.overlay,
-            Frame(self.heading, b"," + opening, closing, ending + NO_WARNINGS + b"}"),
+            Frame(self.heading, b"," + opening, closing, ending + self.warnings + b"}"),
             self.read_at_seconds,
             STAMPS,
             MAX_LIMIT,
         )
         object.__setattr__(self, "plain", answers)
 
+    @property
+    def is_recovered(self) -> bool:
+        return self.stopped_after is not None
+
+    @property
+    def notes(self) -> tuple[WarningNote, ...]:
+        """What every answer warns of."""
+        return (RECOVERED,) if self.is_recovered else ()
+
+    @property
+    def warnings(self) -> bytes:
+        """Those of a visit that there is nothing else to warn of."""
+        return write_warnings((), (), (), self.notes) if self.is_recovered else NO_WARNINGS
+
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
         """With everything that its log holds already: a server never goes back in time."""
         opened = Opened.open(directory, manifest.snapshot_id)
-        return cls.begin(manifest, opened).follow(directory)
+        return cls.begin(manifest, opened).follow_all(directory)
 
     @classmethod
     def begin(cls, manifest: Manifest, opened: Opened) -> LiveSnapshot:
@@ -124,7 +155,7 @@ class LiveSnapshot:
     def renew(self, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
         """The same files under another manifest, which may have another log."""
         if manifest.log_id != self.manifest.log_id:
-            return self.begin(manifest, self.opened.without_changes()).follow(directory)
+            return self.begin(manifest, self.opened.without_changes()).follow_all(directory)
         return replace(self, manifest=manifest, read_at_seconds=manifest.read_at.timestamp())
 
     def follow(self, directory: SnapshotDirectory) -> LiveSnapshot:
@@ -132,6 +163,45 @@ class LiveSnapshot:
         log = DeltaLogFolder.of(directory, self.manifest)
         deltas = [] if log is None else list(log.read_after(self.delta))
         return self.apply(deltas) if deltas else self
+
+    def follow_all(self, directory: SnapshotDirectory) -> LiveSnapshot:
+        """The same for a server that comes new: it cannot know which records there were, but the
+        stops do. Raises DirectoryError if the last ones are missing."""
+        live = self.follow(directory)
+        log = DeltaLogFolder.of(directory, self.manifest)
+        while log is not None and (last := find_last_number(directory, log)) > live.delta:
+            path = log.path(live.delta + 1)
+            is_last = last == live.delta + 1
+            if not path.exists() and not (is_last and is_on_its_way(path)):
+                raise DirectoryError(f"{path} is missing")
+            live = live.follow(directory)  # more was written meanwhile
+        return live
+
+    def follow_readable(self, directory: SnapshotDirectory) -> LiveSnapshot:
+        """As far as records can be read."""
+        log = DeltaLogFolder.of(directory, self.manifest)
+        deltas: list[Delta] = []
+        with suppress(DirectoryError, OSError):
+            for delta in log.read_after(self.delta) if log is not None else ():
+                deltas.append(delta)
+        return self.apply(deltas) if deltas else self
+
+    def lay(self, stops: Stops, *, after: int) -> LiveSnapshot:
+        """The same without what was stopped after that number, and with the definitions of now, as
+        far as this state can read them: an edge that it cannot read lets nothing by, an audience or
+        a list stays as it was."""
+        definitions = stops.definitions_after(after)
+        readable = find_readable(self.opened.changing, definitions)
+        closed = {name: CLOSED for name in definitions if name.startswith(EDGE_PREFIX)}
+        laid = Delta(
+            log_id=self.manifest.log_id,
+            number=self.delta,
+            position="",
+            read_at=self.manifest.read_at,
+            definitions=closed | readable,
+            dead=tuple(stops.bookings_after(after)),
+        )
+        return replace(self.apply([laid]), stopped_after=after)
 
     def apply(self, deltas: list[Delta]) -> LiveSnapshot:
         """All of them as one step, because laying out the changed part anew costs the same."""
@@ -190,6 +260,42 @@ class LiveSnapshot:
 
     def age_seconds(self, now: float) -> float:
         return max(now - self.read_at_seconds, 0.0)
+
+
+def find_last_number(directory: SnapshotDirectory, log: DeltaLogFolder) -> int:
+    """Of the records that were written, whether or not they are still there."""
+    try:
+        stops = read_stops(directory)
+    except DirectoryError:
+        stops = None
+    is_of_log = stops is not None and stops.manifest.log_id == log.log_id
+    return max(log.last_number(), stops.number if stops is not None and is_of_log else 0)
+
+
+def is_on_its_way(path: Path) -> bool:
+    """Whether a record comes in a moment: what it stops is said before it is there."""
+    until = time.monotonic() + ON_ITS_WAY_SECONDS
+    while not (is_there := path.exists()) and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return is_there
+
+
+def find_readable(index: LiveIndex, definitions: Mapping[str, str]) -> dict[str, str]:
+    """Those that this index can read; it has them then. They may use each other, in any order."""
+    with suppress(ValueError):
+        index.apply(definitions=definitions.items())
+        return dict(definitions)
+    readable: dict[str, str] = {}
+    waiting = dict(definitions)
+    is_over = False
+    while waiting and not is_over:
+        is_over = True
+        for name, text in tuple(waiting.items()):
+            with suppress(ValueError):
+                index.define(name, text)
+                readable[name] = waiting.pop(name)
+                is_over = False
+    return readable
 
 
 def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str], set[int]]:

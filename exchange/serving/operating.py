@@ -44,16 +44,14 @@ class Readiness:
         """Anybody may ask."""
 
     def answer(self, _request: Request) -> Reply:
-        live = self._service.live
+        live, recovery = self._service.live, self._service.recovery
+        document: dict[str, object]
         if live is None:
-            document: dict[str, object] = {
-                "status": "not ready",
-                "parts": {"snapshot": "none loaded"},
-            }
+            document = {"status": "not ready", "parts": {"snapshot": "none loaded"}}
             return Reply(msgspec.json.encode(document), status=HTTPStatus.SERVICE_UNAVAILABLE)
         document = {
-            "status": "ready",
-            "parts": {"snapshot": "ok"},
+            "status": "degraded" if recovery else "ready",
+            "parts": {"snapshot": recovery or "ok"},
             "snapshot_age_seconds": round(live.age_seconds(time.time()), 1),
         }
         return Reply(msgspec.json.encode(document))

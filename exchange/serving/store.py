@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from exchange.serving.deltas import DELTAS_FOLDER, DeltaLogFolder, remove_old_logs
 from exchange.serving.directory import (
     KEYS_FILE,
@@ -29,6 +31,8 @@ from exchange.serving.directory import (
     content_id,
     decode,
 )
+from exchange.serving.recovery import find_stops, forget_build_request, read_build_request
+from exchange.serving.stops import STOPS_FILE, decode_stops, write_stops
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +64,10 @@ class SnapshotStore:
                 self._files.put_file(str(path), self._at(f"{snapshot_id}/{path.name}"))
 
     def push(self, directory: SnapshotDirectory) -> None:
-        """All that the directory has and the store has not, the manifest last."""
+        """All that the directory has and the store has not: first what was stopped, the manifest
+        last."""
+        if (directory.root / STOPS_FILE).exists():
+            self._push_file(directory, STOPS_FILE)
         self.push_keys(directory)
         manifest = directory.read_manifest()
         if manifest is None:
@@ -82,10 +89,16 @@ class SnapshotStore:
         if content is None:
             return changed
         manifest = decode(Path(self._at(MANIFEST_FILE)), content, Manifest)
-        is_new = manifest != directory.read_manifest()
-        if is_new and not directory.is_known_whole(manifest.snapshot_id):
+        is_new = manifest != find_manifest(directory)
+        if not directory.is_known_whole(manifest.snapshot_id):
             self._pull_snapshot(directory, manifest.snapshot_id)
-        changed |= self._pull_deltas(directory, manifest)
+            changed = True
+        records = self._read_deltas(directory, manifest)
+        # Read last and written first: it speaks of all that was read before it.
+        self._pull_stops(directory, manifest, max(records, default=0))
+        for number, record in records.items():
+            DeltaLogFolder(directory, manifest.log_id).receive(number, record)
+            changed = True
         if is_new:
             directory.publish(manifest)
             directory.remove_old(keep=KEPT_LOCALLY)
@@ -100,16 +113,35 @@ class SnapshotStore:
                 raise DirectoryError(f"{self._at(snapshot_id)} is not what was built")
             directory.adopt(staged, snapshot_id)
 
-    def _pull_deltas(self, directory: SnapshotDirectory, manifest: Manifest) -> bool:
+    def _read_deltas(self, directory: SnapshotDirectory, manifest: Manifest) -> dict[int, bytes]:
+        """By number: those that are not here, and those that a server could not read."""
         if not manifest.log_id:
-            return False
+            return {}
         log = DeltaLogFolder(directory, manifest.log_id)
-        first = max(log.last_number(), manifest.delta) + 1
-        number = first
+        number = max(log.last_number(), manifest.delta) + 1
+        if read_build_request(directory) is not None:
+            number = first_unreadable(log, manifest.delta)
+            forget_build_request(directory)
+        found: dict[int, bytes] = {}
         while (content := self._read(name_delta(manifest.log_id, number))) is not None:
-            log.receive(number, content)
+            log.decode(number, content)
+            found[number] = content
             number += 1
-        return number > first
+        return found
+
+    def _pull_stops(self, directory: SnapshotDirectory, manifest: Manifest, last: int) -> None:
+        """Without any, nothing is gone back to. Those of records that are not here yet count too,
+        but must not make anybody look for them."""
+        content = self._read(STOPS_FILE)
+        if content is None:
+            (directory.root / STOPS_FILE).unlink(missing_ok=True)
+            return
+        stops = decode_stops(Path(self._at(STOPS_FILE)), content)
+        if manifest.log_id and stops.manifest.log_id == manifest.log_id:
+            here = DeltaLogFolder(directory, manifest.log_id).last_number()
+            stops = replace(stops, number=min(stops.number, max(here, last, manifest.delta)))
+        if find_stops(directory) != stops:
+            write_stops(directory, stops)
 
     def _pull_keys(self, directory: SnapshotDirectory) -> bool:
         content = self._read(KEYS_FILE)
@@ -167,6 +199,24 @@ class SnapshotStore:
         except FileNotFoundError:
             return {}
         return {str(row["name"]).rstrip("/").rpartition("/")[2]: row for row in rows}
+
+
+def find_manifest(directory: SnapshotDirectory) -> Manifest | None:
+    """A damaged one is replaced like an old one."""
+    try:
+        return directory.read_manifest()
+    except DirectoryError:
+        return None
+
+
+def first_unreadable(log: DeltaLogFolder, number: int) -> int:
+    """What follows it is pulled again as well; there is no harm in that."""
+    try:
+        for delta in log.read_after(number):
+            number = delta.number
+    except DirectoryError:
+        pass
+    return number + 1
 
 
 def name_delta(log_id: str, number: int) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from exchange.serving.deltas import DeltaLogFolder, remove_old_logs
+from exchange.serving.deltas import Delta, DeltaLogFolder, remove_old_logs
 from exchange.serving.directory import Manifest
 from exchange.snapshots.changes import forget_changes
 from exchange.snapshots.deltas import (
@@ -30,6 +30,7 @@ from exchange.snapshots.drafting import Draft, draft_delta
 from exchange.snapshots.market import Market, one_moment
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
+from exchange.snapshots.stopping import note_manifest, prune_stops
 
 Status = SnapshotBuild.Status
 
@@ -47,10 +48,11 @@ def activate(*, build: SnapshotBuild) -> Manifest:
         base = next_number()
         log_id = new_log_id()
         drafted = draft_since(build)
+        record = None
         if drafted is not None and not drafted[0].is_empty:
             record = drafted[0].numbered(drafted[1], log_id, base + 1)
             DeltaLogFolder(snapshot_directory(), log_id).write(record)
-        manifest = switch(build, base=base, log_id=log_id, drafted=drafted)
+        manifest = switch(build, base=base, log_id=log_id, drafted=drafted, record=record)
         clean_up(manifest)
         push_to_store()
     ask_for_build()
@@ -75,6 +77,7 @@ def next_number() -> int:
         log = settle()
     except DamagedLogError:
         log = DeltaLog.objects.get()
+    log = log or DeltaLog.objects.first()  # of a manifest that was lost
     if log is None:
         return 0
     folder = DeltaLogFolder(snapshot_directory(), log.log_id)
@@ -95,6 +98,7 @@ def switch(
     base: int,
     log_id: str,
     drafted: tuple[Draft, Market] | None = None,
+    record: Delta | None = None,
     is_held: bool = False,
 ) -> Manifest:
     read_at = lock_checked(build)
@@ -116,6 +120,8 @@ def switch(
         draft, market = drafted
         log.number += not draft.is_empty
         note_written(log, draft, market)
+    is_new = not is_held and build.status in {Status.BUILDING, Status.READY}
+    note_manifest(snapshot_directory(), manifest, record, is_new=is_new)
     snapshot_directory().publish(manifest)
     return manifest
 
@@ -142,6 +148,7 @@ def clean_up(manifest: Manifest) -> None:
     directory = snapshot_directory()
     directory.remove_old(keep=KEPT_SNAPSHOTS)
     remove_old_logs(directory, keep=manifest.log_id)
+    prune_stops(directory)
     builds = SnapshotBuild.objects.exclude(position="")
     if builds.filter(status=Status.BUILDING).exclude(snapshot_id=manifest.snapshot_id).exists():
         return

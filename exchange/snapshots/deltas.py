@@ -27,7 +27,8 @@ from exchange.snapshots.market import Market, one_moment
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from exchange.snapshots.quarantine import record_quarantine
 from exchange.snapshots.requests import request_build
-from matcher_ext import Snapshot
+from exchange.snapshots.stopping import note_changes, note_record
+from matcher_ext import Snapshot, SnapshotError
 from matcher_ext.catalog import CompiledCatalog
 
 Status = SnapshotBuild.Status
@@ -41,7 +42,7 @@ PAUSE_AFTER_FAILURE = timedelta(seconds=60)
 
 
 class DamagedLogError(Exception):
-    """A record cannot be read, so nothing can follow it; a build begins a new log."""
+    """What is live cannot be read, so no record can follow it; a build begins a new log."""
 
 
 def snapshot_directory() -> SnapshotDirectory:
@@ -78,20 +79,34 @@ def write_changes() -> int:
     try:
         with only_writer():
             log = settle()
-            if log is None or log.is_held or not write_next(log):
+            if log is None or log.is_held:
+                note_unwritten()
+                return 0
+            if not write_next(log):
                 return 0
             push_to_store()
     except DamagedLogError as damage:
+        with only_writer():
+            note_unwritten()
         ask_for_build(str(damage))
         raise
     ask_for_build()
     return 1
 
 
+def note_unwritten() -> None:
+    """What is stopped while no record tells of it. Only for the writer."""
+    if note_changes(snapshot_directory()):
+        push_to_store()
+
+
 def settle() -> DeltaLog | None:
     """The log as the directory has it: the manifest decides which, its records how far. None as
     long as no snapshot is live. Only for the writer."""
-    manifest = snapshot_directory().read_manifest()
+    try:
+        manifest = snapshot_directory().read_manifest()
+    except DirectoryError as error:
+        raise DamagedLogError(f"The manifest is damaged: {error}") from error
     if manifest is None or not manifest.log_id:
         return None
     log = DeltaLog.objects.filter(log_id=manifest.log_id).first()
@@ -143,19 +158,19 @@ def replace_log(manifest: Manifest) -> DeltaLog:
 
 def write_next(log: DeltaLog) -> bool:
     """One record from where the log is to now, or none if nothing that is served changed."""
-    folder = DeltaLogFolder(snapshot_directory(), log.log_id)
+    directory = snapshot_directory()
+    served = find_served(log)
     with one_moment() as position:
         drafted = draft_delta(
-            since=log.position,
-            position=position,
-            served=find_served(log),
-            limit=find_room(log),
+            since=log.position, position=position, served=served, limit=find_room(log)
         )
     if drafted is None:
         return False
     draft, market = drafted
     if not draft.is_empty:
-        folder.write(draft.numbered(market, log.log_id, log.number + 1))
+        record = draft.numbered(market, log.log_id, log.number + 1)
+        note_record(directory, record)
+        DeltaLogFolder(directory, log.log_id).write(record)
         log.number += 1
     note_written(log, draft, market)
     return not draft.is_empty
@@ -204,7 +219,10 @@ def ask_for_build(why: str = "") -> SnapshotBuild | None:
 
 def find_served(log: DeltaLog) -> Served:
     """What servers know that have taken up everything so far."""
-    served = find_served_in(log.snapshot_id)
+    try:
+        served = find_served_in(log.snapshot_id)
+    except (SnapshotError, OSError) as error:
+        raise DamagedLogError(f"The live snapshot cannot be read: {error}") from error
     return replace(served, names=served.names.union(log.defined))
 
 

@@ -29,6 +29,7 @@ from exchange.snapshots.deltas import (
 )
 from exchange.snapshots.keys import publish_keys, record_key_use
 from exchange.snapshots.market import Market, read_market
+from exchange.snapshots.mending import mend
 from exchange.snapshots.models import DeltaLog, Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError, Listener, Progress, ignore_progress
 from exchange.snapshots.quarantine import Quarantine, read_former_texts, record_quarantine
@@ -153,8 +154,10 @@ def record_failure(build_id: int, reason: str) -> bool:
 
 
 def has_readable_snapshot() -> bool:
-    """False before the first build, and after an upgrade that reads another format of the index."""
-    return EligibilityService(settings.SNAPSHOT_DIR).live is not None
+    """False before the first build, after an upgrade that reads another format of the index, and
+    where only an older one can be loaded."""
+    service = EligibilityService(settings.SNAPSHOT_DIR)
+    return service.live is not None and service.recovery is None
 
 
 def start_waiting_build() -> None:
@@ -180,14 +183,15 @@ def give_up(build: SnapshotBuild, before: datetime, reason: str) -> bool:
 
 
 def sweep() -> None:
-    """Every few seconds: retries lost builds, starts one that was forgotten or is due, publishes
-    changed keys and records their use."""
+    """Every few seconds: retries lost builds, starts one that was forgotten, is due, or replaces
+    what is damaged, publishes changed keys and records their use."""
     for build in give_up_stale_builds():
         if build.attempt < MAX_ATTEMPTS:
             request_build(requested_by=build.requested_by, attempt=build.attempt + 1)
     if not SnapshotBuild.objects.filter(status=Status.BUILDING).exists():
         start_waiting_build()
     ask_for_build()
+    mend()
     publish_keys()
     record_key_use()
     if settings.SNAPSHOT_STORE:

@@ -85,7 +85,7 @@ def test_record_of_a_writer_that_died_is_taken_over(
     assert DeltaLog.objects.get().number == before + 2
 
 
-def test_damaged_record_is_refused_and_the_old_state_goes_on(
+def test_damaged_record_is_refused_and_the_old_state_goes_on_without_what_changed(
     story: Story, server: Server, directory: SnapshotDirectory
 ) -> None:
     before = server.number
@@ -96,7 +96,7 @@ def test_damaged_record_is_refused_and_the_old_state_goes_on(
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    assert server.item()["campaign"] == "Summer"
+    assert server.names() == []
     assert server.number == before
     build()
     assert server.item()["campaign"] == "Second"
@@ -114,7 +114,7 @@ def test_damaged_record_that_nobody_noted_starts_a_build(
         write_changes()
     waiting = SnapshotBuild.objects.get(status=Status.QUEUED)
     assert "damaged" in waiting.reason
-    assert server.item()["campaign"] == "Summer"
+    assert server.names() == []
     build()
     assert server.item()["campaign"] == "Second"
     assert server.number > log.number + 1

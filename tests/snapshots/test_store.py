@@ -21,6 +21,7 @@ from pytest_django import Settings
 from exchange.accounts.models import Organisation
 from exchange.accounts.services import create_api_key
 from exchange.market.models import Campaign, Party
+from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import (
     INDEX_FILE,
     MANIFEST_FILE,
@@ -29,11 +30,19 @@ from exchange.serving.directory import (
     hash_key,
 )
 from exchange.serving.eligibility import EligibilityService
+from exchange.serving.stops import STOPS_FILE, read_stops
 from exchange.serving.store import SnapshotStore
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, roll_back
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
 from exchange.snapshots.services import sweep
+from tests.serving.history import (
+    SNAPSHOT_DAMAGES,
+    Damage,
+    damage_manifest,
+    flip_a_bit,
+    remove_stops,
+)
 from tests.snapshots.buckets import running_bucket
 from tests.snapshots.steps import AMERICAN, build
 from tests.snapshots.story import Story
@@ -170,7 +179,7 @@ def test_the_store_keeps_what_the_builders_keep(
     files, root = fsspec.core.url_to_fs(url)
     names = {path.rpartition("/")[2] for path in files.ls(root, detail=False)}
     kept = set(directory.snapshot_ids())
-    assert names - {"deltas", "keys.json", MANIFEST_FILE} == kept
+    assert names - {"deltas", "keys.json", MANIFEST_FILE, STOPS_FILE} == kept
     assert len(kept) == KEPT_SNAPSHOTS
     assert len(files.ls(f"{root}/deltas", detail=False)) == 1
 
@@ -253,3 +262,54 @@ def wait_for(directory: SnapshotDirectory, names: list[str], seconds: float) -> 
     while directory.read_manifest() is None or names_at(directory) != names:
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_what_was_stopped_arrives_before_what_stops_it(
+    story: Story, url: str, elsewhere: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SnapshotStore(url)
+    build()
+    store.pull(elsewhere)
+    Campaign.objects.update(status="paused")
+    write_changes()
+    seen: list[int] = []
+    receive = DeltaLogFolder.receive
+
+    def look_and_receive(log: DeltaLogFolder, number: int, content: bytes) -> None:
+        stops = read_stops(elsewhere)
+        assert stops is not None
+        seen.append(stops.number - number)
+        receive(log, number, content)
+
+    monkeypatch.setattr(DeltaLogFolder, "receive", look_and_receive)
+    assert store.pull(elsewhere)
+    assert seen == [0]
+
+
+def test_a_follower_mends_what_was_damaged_here(
+    story: Story, url: str, elsewhere: SnapshotDirectory
+) -> None:
+    store = SnapshotStore(url)
+    done = build()
+    Campaign.objects.update(name="Changed")
+    write_changes()
+    store.pull(elsewhere)
+    manifest = elsewhere.read_manifest()
+    assert manifest is not None
+    damages: list[Damage] = [
+        SNAPSHOT_DAMAGES["folder removed"],
+        SNAPSHOT_DAMAGES["bit of the index"],
+        lambda there: flip_a_bit(DeltaLogFolder(there, manifest.log_id).path(manifest.delta + 1)),
+        damage_manifest,
+        remove_stops,
+    ]
+    for damage in damages:
+        damage(elsewhere)
+        service = EligibilityService(elsewhere.root)
+        service.refresh()  # and asks
+        store.pull(elsewhere)
+        service.refresh()
+        assert service.recovery is None
+        assert names_at(elsewhere) == ["Changed"]
+        assert elsewhere.is_whole(done.snapshot_id)
+        assert read_stops(elsewhere) is not None

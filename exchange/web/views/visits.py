@@ -30,6 +30,8 @@ SHOWN = 100
 WARNINGS = {
     "unknown_attribute": "no such attribute in the catalogue, so it is ignored",
     "malformed_attribute": "the value has the wrong type, so it counts as missing",
+    "recovered_state": "an older state is answered from, without what was stopped since, until the "
+    "next build",
 }
 
 
@@ -134,4 +136,4 @@ def find_served(explanation: Explanation, visit: dict[str, Any]) -> bool | None:
 
 def describe_warning(warning: dict[str, str]) -> str:
     said = WARNINGS.get(warning["code"], warning["code"].replace("_", " "))
-    return f"{warning.get('attribute', 'visit')}: {said}."
+    return f"{warning['attribute'] or 'The live snapshot is damaged'}: {said}."
