@@ -24,6 +24,7 @@ Kind = BookingFinding.Kind
 BUDGET = 20_000  # nodes that one analysis may look at: about 50 ms
 EDGES_LOOKED_AT = 200  # of a booking that may take any path, and that lead to its advertiser
 CONFLICTS_KEPT = 200_000  # of a campaign with an edge, for its bookings at other publishers
+CAMPAIGNS_KEPT = 1_000  # bookings of a campaign mostly follow one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Checker:
         self._downstream = cache(self.graph.downstream)
         self._behind = cache(self._upstream_graph.downstream)
         self._rule = cache(self._read_rule)
+        self._read = lru_cache(CAMPAIGNS_KEPT)(self._read_expression)
         self._conflict_with = lru_cache(CONFLICTS_KEPT)(self._find_conflict_with)
 
     @cached_property
@@ -182,7 +184,7 @@ class Checker:
         edge = Edge.objects.select_related("seller").get(pk=edge_id)
         return self._read(edge.expression, edge.seller.organisation_id)
 
-    def _read(self, text: str, organisation_id: int | None) -> Expression | None:
+    def _read_expression(self, text: str, organisation_id: int | None) -> Expression | None:
         """None where it no longer compiles: that is told elsewhere."""
         try:
             return read_expression(
