@@ -12,7 +12,7 @@ from functools import cache, cached_property, lru_cache
 
 from exchange.findings.models import BookingFinding
 from exchange.market.catalog import load_catalog
-from exchange.market.expressions import read_expression
+from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Edge, Party
 from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
 from exchange.routing.cycles import Cycle, find_cycles
@@ -46,7 +46,7 @@ class Checker:
         active = set(Edge.objects.active().order_by().values_list("pk", flat=True))
         self.graph = Graph((link for link in kept if link.edge_id in active), names)
         self.whole_graph = Graph(kept, names)
-        self._catalog = load_catalog()
+        self._expressions = ExpressionReader(load_catalog())
         self._reached = cache(self.graph.cheapest_paths)
         self._reached_if_active = cache(self.whole_graph.cheapest_paths)
         self._downstream = cache(self.graph.downstream)
@@ -187,8 +187,6 @@ class Checker:
     def _read_expression(self, text: str, organisation_id: int | None) -> Expression | None:
         """None where it no longer compiles: that is told elsewhere."""
         try:
-            return read_expression(
-                text=text, catalog=self._catalog, organisation_id=organisation_id
-            )
+            return self._expressions.read(text, organisation_id)
         except ExpressionError:
             return None

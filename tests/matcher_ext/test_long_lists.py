@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,18 @@ import pyarrow as pa
 import pytest
 
 from matcher_ext import ATree, LiveIndex, Snapshot
-from targeting import Catalog, Expression, parse
+from matcher_ext.scan import Scan
+from targeting import Catalog, parse
 
 COUNT = 5_000
+MANY = 100  # times the same rows, so that they are counted in blocks
 CATALOG = Catalog.of(
     **{"p": "string", "s": "string", "i": "integer", "f": "float", "ss": "string set"},
     n="integer set",
 )
 TEXTS = tuple(f"value {i:05} é" for i in range(0, 2 * COUNT, 2))
 NUMBERS = tuple(range(-COUNT, COUNT, 2))
+LISTS: dict[str, Sequence[str] | Sequence[int]] = {"texts": TEXTS, "numbers": NUMBERS}
 CONDITIONS = (
     "s in $texts",
     "s not in $texts",
@@ -44,12 +48,8 @@ VISITS: tuple[dict[str, Any], ...] = (
 
 def spell_out(condition: str) -> str:
     """With the list's values, as servers get it."""
-    lists = {"texts": TEXTS, "numbers": NUMBERS}
-    expression = parse(condition, CATALOG, lists=lists)
-    name = condition.split("$")[1]
-    values = ", ".join(map(str, NUMBERS)) if name == "numbers" else str(TEXTS)[1:-1]
-    assert isinstance(expression, Expression)
-    return condition.replace(f"${name}", f"({values})")
+    values = ", ".join(map(str, NUMBERS)) if "$numbers" in condition else str(TEXTS)[1:-1]
+    return f"{condition.partition('$')[0]}({values})"
 
 
 def make_index() -> ATree:
@@ -67,9 +67,7 @@ def make_index() -> ATree:
 def expect(visit: dict[str, Any]) -> list[int]:
     found = []
     for number, condition in enumerate(CONDITIONS):
-        truth = parse(condition, CATALOG, lists={"texts": TEXTS, "numbers": NUMBERS}).evaluate(
-            visit
-        )
+        truth = parse(condition, CATALOG, lists=LISTS).evaluate(visit)
         is_x = visit.get("p") == "x"
         found += [10 * number] * (truth is True and is_x)
         found += [10 * number + 1] * (truth is False and is_x)
@@ -91,7 +89,7 @@ def test_long_lists_match_as_the_plain_evaluator_says(
 
 def test_batches_count_long_lists() -> None:
     snapshot = make_index().freeze()
-    visits = [{"p": "x", **visit} for visit in VISITS] * 20
+    visits = [{"p": "x", **visit} for visit in VISITS]
     schema = pa.schema(
         [
             ("p", pa.string()),
@@ -102,12 +100,12 @@ def test_batches_count_long_lists() -> None:
             ("n", pa.list_(pa.int64())),
         ]
     )
-    batch = pa.RecordBatch.from_pylist(visits, schema=schema)
+    batch = pa.RecordBatch.from_pylist(visits * MANY, schema=schema)
     counts = dict(zip(snapshot.ids.tolist(), snapshot.count_batch(batch).tolist(), strict=True))
     expected = dict.fromkeys(snapshot.ids.tolist(), 0)
     for visit in visits:
         for entry_id in expect(visit):
-            expected[entry_id] += 1
+            expected[entry_id] += MANY
     assert counts == expected
 
 
@@ -145,3 +143,10 @@ def test_a_live_index_replaces_long_lists_beside_other_changes() -> None:
     with pytest.raises(Exception, match="unknown attribute"):
         live.apply(entries={502: "nothing = 1"})
     assert {0, 2, 501} <= set(live.match(visit))
+
+
+@pytest.mark.parametrize("visit", VISITS)
+def test_the_scan_knows_lists_without_keys(visit: dict[str, Any]) -> None:
+    visit = {"p": "x", **visit}
+    scan = Scan(make_index().freeze())
+    assert sorted(scan.match_ids(visit).tolist()) == expect(visit)
