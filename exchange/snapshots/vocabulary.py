@@ -25,7 +25,7 @@ from exchange.snapshots.texts import (
     rename_in,
 )
 from targeting import Catalog, Expression, ExpressionError, parse
-from targeting.tree import And, Node, Not, Or, Predicate, Reference, Xnor, Xor, walk
+from targeting.tree import And, Node, Not, Operand, Or, Predicate, Reference, Xnor, Xor, walk
 
 
 class Vocabulary:
@@ -148,9 +148,10 @@ def make_slot(condition: Predicate, row: ListRow, catalog: Catalog) -> Expressio
     """Kept, since a version never changes: whatever else is saved must not wait until a million
     values have been checked and printed again. Checked as a person would write it, with the list's
     name: the errors then speak of it."""
-    values = tuple(load_values(row.id, row.current_number, row.type))
+    listed = load_values(row.id, row.current_number, row.type)
     text = Expression(replace(condition, list_name="it"), catalog).text
-    parse(text, catalog, lists={"it": values})  # type: ignore[dict-item]
+    parse(text, catalog, lists={"it": listed})
+    values: tuple[Operand, ...] = tuple(listed)
     return Expression(replace(condition, operands=values), catalog)
 
 

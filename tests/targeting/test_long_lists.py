@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import Any
 
@@ -100,12 +99,9 @@ def expressions(draw: st.DrawFn, attribute: str) -> Expression:
 
 
 @pytest.fixture(params=[2, MILLION], ids=["kept", "not kept"])
-def all_lists_are_long(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def all_lists_are_long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 1)
     monkeypatch.setattr(module, "KEPT", request.param)
-    return
 
 
 def truths(expression: Expression, attribute: str) -> set[bool | None]:
