@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from exchange.market.catalog import load_catalog
@@ -38,11 +39,13 @@ def read_expression(
 class ExpressionReader:
     """`read_expression` of very many: asks for an organisation's names once, and looks through a
     list once for each kind of condition on it, however many expressions have it. As of the moment
-    when it was made. Not thread-safe."""
+    when it was made, or with the names that it is given. Not thread-safe."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(
+        self, catalog: Catalog, names_of: Callable[[int | None], Names] | None = None
+    ) -> None:
         self._catalog = catalog
-        self._names = cache(self._load_names)
+        self._names = cache(names_of or self._load_names)
         self._checked: set[tuple[int, str]] = set()
 
     def read(self, text: str, organisation_id: int | None) -> Expression:

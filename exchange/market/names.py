@@ -111,7 +111,7 @@ def with_audience(names: Names, audience: Audience, catalog: Catalog) -> Names:
 
 def with_values(names: Names, value_list: ValueList, values: Values, catalog: Catalog) -> Names:
     """As if the list were saved with these values."""
-    lists = Lists(names.lists.rows, {value_list.name: tuple(values)})  # type: ignore[dict-item]
+    lists = Lists(names.lists.rows, {value_list.name: values})
     return Names(Definitions(names.definitions.rows, catalog, lists), lists)
 
 
