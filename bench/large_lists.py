@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CAMPAIGNS = int(os.environ.get("TREELINE_BENCH_CAMPAIGNS", "20000"))
 VALUES = 1_000_000
 USERS = 100  # campaigns that use the list in the end
-ROUNDS = 3
+ROUNDS = 2
 Span = tuple[float, float]
 
 
@@ -176,7 +176,7 @@ class ListBench:
         from exchange.market.models import Booking
 
         client = Client(SERVER_NAME="127.0.0.1")
-        client.force_login(self.user, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(self.user)
         campaign = self.campaigns[0]
         booking = Booking.objects.filter(campaign=campaign).first()
         assert booking is not None
