@@ -178,7 +178,7 @@ cdef void write_leaf(
         write_range(presence, False, 0, ends, code)
     elif group == GROUPS:
         code.push_back(C_MISSING | presence << KIND_BITS)
-    elif group == G_MEMBER or group == G_STRANGER:
+    elif (group == G_MEMBER or group == G_STRANGER) and leaf < plan.totals.filled:
         write_positions(
             plan, table, predicate,
             (C_ANY_OF if of_set else C_MEMBER) + (group == G_STRANGER), code,

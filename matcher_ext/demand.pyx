@@ -3,10 +3,17 @@ from libc.stdint cimport uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from matcher_ext.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING
+from matcher_ext.arena cimport (
+    NORMAL_AND,
+    NORMAL_OR,
+    NORMAL_PREDICATE,
+    NORMAL_REFERENCE,
+    NOTHING,
+    Predicate,
+)
 from matcher_ext.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, PULLED, Partitioned
 from matcher_ext.leaves cimport group_of
-from matcher_ext.plan cimport G_BETWEEN, G_OUTSIDE, PlanNode
+from matcher_ext.plan cimport G_BETWEEN, G_MEMBER, G_OUTSIDE, G_STRANGER, PlanNode
 
 cdef enum:
     MARKED = 64             # intervals that are marked in the time of one test by itself
@@ -124,10 +131,22 @@ cdef bint is_interval(const Draft* draft, uint32_t number) noexcept nogil:
     return draft.pushed[number] == PULLED and (group == G_BETWEEN or group == G_OUTSIDE)
 
 
+cdef bint is_long_list(const Draft* draft, uint32_t number) noexcept nogil:
+    cdef const Predicate* predicate = &draft.predicates[draft.nodes[number].first]
+    cdef int group = group_of(predicate)
+    return draft.pushed[number] == PULLED and predicate.count >= LONG_LIST and (
+        group == G_MEMBER or group == G_STRANGER
+    )
+
+
+cdef void defer_test(Draft* draft, uint32_t number) noexcept nogil:
+    draft.is_deferred[draft.nodes[number].first] = 1
+    draft.test_costs[number] = DEFERRED_COST
+
+
 cdef void defer_intervals(Draft* draft, const RouteSpec* spec) noexcept nogil:
     cdef vector[float] demand, asked
     cdef uint32_t number
-    cdef size_t i
     start_demand(draft, spec, &demand)
     ask_guards(draft, &demand)
     for number in range(<uint32_t>draft.nodes.size(), 0, -1):
@@ -135,10 +154,17 @@ cdef void defer_intervals(Draft* draft, const RouteSpec* spec) noexcept nogil:
             hand_down(draft, number - 1, &demand)
     asked.assign(draft.table.attributes.size(), 0)
     sum_demand(draft, &demand, &asked)
-    draft.is_deferred.assign(draft.predicates.size(), 0)
-    for i in range(draft.nodes.size()):
-        if draft.nodes[i].kind == NORMAL_PREDICATE and is_interval(draft, <uint32_t>i) and (
-            asked[draft.predicates[draft.nodes[i].first].attribute] < 0
+    for number in range(<uint32_t>draft.nodes.size()):
+        if draft.nodes[number].kind == NORMAL_PREDICATE and is_interval(draft, number) and (
+            asked[draft.predicates[draft.nodes[number].first].attribute] < 0
         ):
-            draft.is_deferred[draft.nodes[i].first] = 1
-            draft.test_costs[i] = DEFERRED_COST
+            defer_test(draft, number)
+
+
+cdef void defer_tests(Draft* draft, const RouteSpec* spec) noexcept nogil:
+    cdef uint32_t number
+    draft.is_deferred.assign(draft.predicates.size(), 0)
+    defer_intervals(draft, spec)
+    for number in range(<uint32_t>draft.nodes.size()):
+        if draft.nodes[number].kind == NORMAL_PREDICATE and is_long_list(draft, number):
+            defer_test(draft, number)

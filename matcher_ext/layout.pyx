@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from matcher_ext.access cimport choose_access
 from matcher_ext.bits cimport link_nodes, number_bits
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.demand cimport defer_intervals
+from matcher_ext.demand cimport defer_tests
 from matcher_ext.draft cimport Entry, fill_draft
 from matcher_ext.leaves cimport index_leaves
 from matcher_ext.pairs cimport put_pairs
@@ -36,7 +36,7 @@ cdef void build_plan(
     cdef Layout layout
     fill_draft(&layout.draft, store, table, entries, definitions)
     choose_access(&layout.draft)
-    defer_intervals(&layout.draft, spec)
+    defer_tests(&layout.draft, spec)
     index_leaves(&layout.draft, &layout.leaves)
     layout.leaves.totals.partition = layout.draft.partition
     number_bits(&layout)

@@ -57,13 +57,26 @@ cdef bint has_keys(const Predicate* predicate) noexcept nogil:
     return group_of(predicate) <= G_STRANGER
 
 
+cdef bint needs_keys(const Draft* draft, const vector[uint32_t]* roles, size_t i) noexcept nogil:
+    """All that have keys but lists that are searched themselves."""
+    cdef const Predicate* predicate = &draft.predicates[i]
+    cdef int group = group_of(predicate)
+    if draft.is_deferred[i] and roles[0][i] == TESTED and (
+        group == G_MEMBER or group == G_STRANGER
+    ):
+        return False
+    return has_keys(predicate)
+
+
 cdef bint is_textual(const Predicate* predicate) noexcept nogil:
     return predicate.type == STRING or predicate.type == STRING_SET
 
 
 # 1. Keys.
 
-cdef void gather_numbers(Draft* draft, LeafIndex* index) noexcept nogil:
+cdef void gather_numbers(
+    Draft* draft, LeafIndex* index, const vector[uint32_t]* roles
+) noexcept nogil:
     cdef vector[vector[int64_t]] values
     cdef const Predicate* predicate
     cdef vector[int64_t].iterator end
@@ -72,7 +85,7 @@ cdef void gather_numbers(Draft* draft, LeafIndex* index) noexcept nogil:
     values.resize(index.attributes.size())
     for i in range(draft.predicates.size()):
         predicate = &draft.predicates[i]
-        if has_keys(predicate) and not is_textual(predicate):
+        if needs_keys(draft, roles, i) and not is_textual(predicate):
             for k in range(predicate.count):
                 values[predicate.attribute].push_back(
                     order_word(predicate, draft.words[predicate.first + k])
@@ -87,7 +100,9 @@ cdef void gather_numbers(Draft* draft, LeafIndex* index) noexcept nogil:
             index.keys.insert(index.keys.end(), values[i].begin(), values[i].end())
 
 
-cdef void size_text_tables(Draft* draft, LeafIndex* index) noexcept nogil:
+cdef void size_text_tables(
+    Draft* draft, LeafIndex* index, const vector[uint32_t]* roles
+) noexcept nogil:
     cdef const Predicate* predicate
     cdef TextKey empty
     cdef size_t i
@@ -97,7 +112,7 @@ cdef void size_text_tables(Draft* draft, LeafIndex* index) noexcept nogil:
     empty.rank = NOTHING
     for i in range(draft.predicates.size()):
         predicate = &draft.predicates[i]
-        if has_keys(predicate) and is_textual(predicate):
+        if needs_keys(draft, roles, i) and is_textual(predicate):
             index.attributes[predicate.attribute].mask += predicate.count
     for i in range(index.attributes.size()):
         if index.attributes[i].mask:
@@ -130,15 +145,17 @@ cdef TextKey* find_text_key(
     return key
 
 
-cdef void gather_texts(Draft* draft, LeafIndex* index) noexcept nogil:
+cdef void gather_texts(
+    Draft* draft, LeafIndex* index, const vector[uint32_t]* roles
+) noexcept nogil:
     cdef const Predicate* predicate
     cdef TextKey* key
     cdef size_t i
     cdef uint32_t k
-    size_text_tables(draft, index)
+    size_text_tables(draft, index, roles)
     for i in range(draft.predicates.size()):
         predicate = &draft.predicates[i]
-        if has_keys(predicate) and is_textual(predicate):
+        if needs_keys(draft, roles, i) and is_textual(predicate):
             for k in range(predicate.count):
                 key = find_text_key(
                     draft, index, predicate.attribute, draft.words[predicate.first + k]
@@ -402,8 +419,8 @@ cdef void index_leaves(Draft* draft, LeafIndex* index) noexcept nogil:
     memset(&index.totals, 0, sizeof(Totals))
     index.attributes.assign(draft.table.attributes.size(), empty)
     find_roles(draft, &roles)
-    gather_numbers(draft, index)
-    gather_texts(draft, index)
+    gather_numbers(draft, index, &roles)
+    gather_texts(draft, index, &roles)
     number_points(index)
     order_leaves(draft, index, &roles)
     start_groups(index)

@@ -331,6 +331,8 @@ class LiveIndex:
 
     def _need_definitions(self, text: str) -> None:
         """The small index needs its own copy of what a text refers to."""
+        if "@" not in text:  # a list of a million values, mostly
+            return
         for name in set(REFERENCE.findall(text)) & self._names:
             self._dynamic.copy_definition(self._base, name)
 

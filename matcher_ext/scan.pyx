@@ -221,7 +221,9 @@ cdef class Scan:
         cdef int group = group_of(predicate)
         cdef uint32_t i
         self.code.resize(at)
-        if group > G_STRANGER or predicate.type == STRING_SET or predicate.type == INTEGER_SET:
+        if group > G_STRANGER or predicate.type == STRING_SET or predicate.type == INTEGER_SET or (
+            group >= G_MEMBER and leaf >= plan.totals.filled    # a long list, whose values are no keys
+        ):
             self._emit_word(SCAN_OTHER)
             self.code.push_back(0)
             self.code.push_back(leaf)

@@ -13,13 +13,12 @@ from enum import StrEnum
 from itertools import combinations
 from typing import TypeVar
 
+from targeting.budget import Budget, OutOfBudgetError
 from targeting.evaluator import Context
 from targeting.expression import Expression
 from targeting.printer import print_line
 from targeting.search import (
     Answer,
-    Budget,
-    OutOfBudgetError,
     ask,
     differ,
     first_without_second,
@@ -31,6 +30,7 @@ from targeting.tree import And, Constant, Node, Or, Predicate, Reference, childr
 
 DEFAULT_BUDGET = 100_000  # nodes looked at: a fraction of a second
 MAX_PAIRS = 400
+MAX_LOOKED_AT = 200_000  # pairs, to find those
 MAX_SHOWN = 200  # characters of a condition in a message
 
 Owner = TypeVar("Owner")
@@ -160,7 +160,6 @@ class Analyser:
         """The largest parts that are never or always true; parts of those are not news."""
         if isinstance(node, Constant):
             return
-        text = brief(node)
         if self.ask_true([node]) is Answer.NO:
             core = self.shrink([("", part) for part in children_of(node)] or [("", node)])
             texts = tuple(brief(part) for _, part in core)
@@ -168,8 +167,10 @@ class Analyser:
                 said = " and ".join(f"`{part}`" for part in texts)
                 yield Finding(FindingKind.NEVER, f"{said} are never true together", texts)
             else:
+                text = brief(node)
                 yield Finding(FindingKind.NEVER, f"`{text}` is never true", (text,))
         elif self.note(ask([node], is_not_true, self.context, self.budget)) is Answer.NO:
+            text = brief(node)
             yield Finding(FindingKind.ALWAYS, f"`{text}` is always true", (text,))
         else:
             for child in children_of(node):
@@ -182,10 +183,10 @@ class Analyser:
                 yield from self.find_in_group(group, is_top=group is root)
 
     def find_in_group(self, group: And | Or, *, is_top: bool) -> Iterator[Finding]:
-        pairs = [pair for pair in combinations(group.children, 2) if shares_attribute(*pair)]
-        if len(pairs) > MAX_PAIRS:
+        pairs, are_all = find_pairs(group.children)
+        if not are_all:
             self.is_decided = False
-        for left, right in pairs[:MAX_PAIRS]:
+        for left, right in pairs:
             if left == right:
                 text = brief(left)
                 yield Finding(FindingKind.REPEATED, f"`{text}` is there twice", (text, text))
@@ -212,6 +213,19 @@ def subsumed(left_out: Node, kept: Node) -> Finding:
     return Finding(FindingKind.SUBSUMED, message, texts)
 
 
+def find_pairs(nodes: Sequence[Node]) -> tuple[list[tuple[Node, Node]], bool]:
+    """Those that share an attribute, and whether they are all: of thousands of conditions, only
+    the first ones are looked at."""
+    named = [(node, names_of(walk(node))) for node in nodes]
+    found: list[tuple[Node, Node]] = []
+    for looked_at, ((left, ours), (right, theirs)) in enumerate(combinations(named, 2)):
+        if len(found) > MAX_PAIRS or looked_at >= MAX_LOOKED_AT:
+            return found[:MAX_PAIRS], False
+        if not ours.isdisjoint(theirs):
+            found.append((left, right))
+    return found[:MAX_PAIRS], len(found) <= MAX_PAIRS
+
+
 def names_of(nodes: Iterable[Node]) -> set[str]:
     names = set()
     for node in nodes:
@@ -220,7 +234,3 @@ def names_of(nodes: Iterable[Node]) -> set[str]:
         elif isinstance(node, Reference):
             names.add(f"@{node.name}")
     return names
-
-
-def shares_attribute(left: Node, right: Node) -> bool:
-    return not names_of(walk(left)).isdisjoint(names_of(walk(right)))

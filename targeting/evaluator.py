@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from targeting.catalog import UTC_OFFSET, AttributeType, Catalog
+from targeting.long_lists import LONG_TESTS, LongList, find_kept_list
 from targeting.operators import TESTS, is_during, read_time_operands
 from targeting.tree import And, Constant, Node, Not, Operand, Or, Predicate, Reference, Xor
 from targeting.visits import TypedVisit, read_ip
@@ -94,13 +95,24 @@ def test(node: Predicate, context: Context) -> Truth:
         return (is_known == (node.operator == "is present")) != node.negated
     if not is_known:
         return None
-    operands = operands_of(node, context)
+    long = find_kept_list(listed_by(node, context)) if node.operator in LONG_TESTS else None
     if node.operator == "during":
-        answer = test_during(node, str(operands[0]), context)
+        answer = test_during(node, str(node.operands[0]), context)
+    elif long is not None:
+        answer = test_long(node, long, context)
     else:
         value = context.visit.values[node.attribute]
+        operands = operands_of(node, context)
         answer = TESTS[node.operator](len(value) if node.counted else value, operands)  # type: ignore[arg-type]
     return negate(answer) if node.negated else answer
+
+
+def test_long(node: Predicate, long: LongList, context: Context) -> bool:
+    """The same of a list that is too long to go through for every visit."""
+    value = context.visit.values[node.attribute]
+    if context.catalog[node.attribute].type in TIMES:
+        return value in long.moments
+    return LONG_TESTS[node.operator](value, long)
 
 
 def test_during(node: Predicate, schedule: str, context: Context) -> Truth:
@@ -115,14 +127,19 @@ def test_during(node: Predicate, schedule: str, context: Context) -> Truth:
 
 def operands_of(node: Predicate, context: Context) -> tuple[Operand, ...]:
     """The operands in the attribute's type, a managed list's values in place of its name."""
-    operands = node.operands
-    if node.list_name is not None:
-        if node.list_name not in context.lists:
-            raise UnresolvedNameError(f"list ${node.list_name} is not known here")
-        operands = tuple(context.lists[node.list_name])
+    operands = tuple(listed_by(node, context))
     kind = context.catalog[node.attribute].type
     if kind in TIMES and node.operator != "during":
         return read_time_operands(operands)
     if kind is AttributeType.IP and node.operator in ("=", "!="):
         return tuple(read_ip(text) for text in operands)
     return operands
+
+
+def listed_by(node: Predicate, context: Context) -> Sequence[Operand]:
+    """The operands as they are written, or as the managed list has them."""
+    if node.list_name is None:
+        return node.operands
+    if node.list_name not in context.lists:
+        raise UnresolvedNameError(f"list ${node.list_name} is not known here")
+    return context.lists[node.list_name]

@@ -7,23 +7,26 @@ The budget bounds the work: beyond it the answer is "not decided", never a guess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from targeting.budget import Budget, OutOfBudgetError
 from targeting.catalog import UTC_OFFSET, AttributeType
-from targeting.classes import TooManyClassesError, ValueClass, classes_of
+from targeting.classes import ValueClass, classes_of
+from targeting.conditions import TooManyClassesError
 from targeting.evaluator import Context, Truth
 from targeting.tree import (
     And,
     Constant,
+    Group,
     Node,
     Not,
     Or,
     Predicate,
     Reference,
     Xor,
-    walk,
+    children_of,
     without_notes,
 )
 
@@ -44,101 +47,117 @@ NOT_TRUE = FALSE | UNDEFINED
 ANY = TRUE | NOT_TRUE
 FLAGS: dict[Truth, Possible] = {True: TRUE, False: FALSE, None: UNDEFINED}
 Atom = Predicate | Reference
+# A node whose atoms are numbers.
+Numbered = int | Constant | tuple[type[Group | Not], tuple["Numbered", ...]]
 # From the possible truths of the expressions: can it still be, and is it surely so?
 Question = Callable[[Sequence[Possible]], tuple[bool, bool]]
 
 
-@dataclass(slots=True)
-class Budget:
-    """How many nodes may still be looked at; shared by all searches of one analysis."""
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The conditions of one attribute (or one unresolved definition), by their numbers, and their
+    classes."""
 
-    nodes: int
-
-    def spend(self, nodes: int = 1) -> None:
-        self.nodes -= nodes
-        if self.nodes < 0:
-            raise OutOfBudgetError
-
-
-class OutOfBudgetError(Exception):
-    """The search was given up."""
+    atoms: tuple[int, ...]
+    classes: tuple[ValueClass, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """The conditions of one attribute (or one unresolved definition) and their classes."""
+class Asked:
+    """The roots with numbers for atoms: looking one up by its content takes as long as its list."""
 
-    atoms: tuple[Atom, ...]
-    classes: tuple[ValueClass, ...]
+    roots: tuple[Numbered, ...]
+    atoms: Mapping[Atom, int]
 
 
 def ask(roots: Sequence[Node], question: Question, context: Context, budget: Budget) -> Answer:
     """Whether some visit answers the question. Roots have no notes and no known definitions."""
     try:
-        variables = variables_of(roots, context, budget)
-        variables = narrow(roots, question, variables, budget)
-        return search(roots, question, variables, {}, budget, witnessed=True)
+        asked = number_atoms(roots)
+        variables = variables_of(asked, context, budget)
+        known = [ANY] * len(asked.atoms)
+        variables = narrow(asked, question, variables, known, budget)
+        return search(asked, question, variables, known, budget, witnessed=True)
     except (OutOfBudgetError, TooManyClassesError):
         return Answer.NOT_DECIDED
 
 
-def variables_of(roots: Sequence[Node], context: Context, budget: Budget) -> list[Variable]:
-    by_attribute: dict[str, dict[Predicate, None]] = {}
-    loose: dict[Atom, None] = {}
-    for node in (node for root in roots for node in walk(root)):
-        if isinstance(node, Reference) or (
-            isinstance(node, Predicate)
-            and node.list_name is not None
-            and node.list_name not in context.lists
-        ):
-            loose[node] = None
-        elif isinstance(node, Predicate):
-            by_attribute.setdefault(node.attribute, {})[node] = None
+def number_atoms(roots: Sequence[Node]) -> Asked:
+    atoms: dict[Atom, int] = {}
+
+    def number(node: Node) -> Numbered:
+        if isinstance(node, Predicate | Reference):
+            return atoms.setdefault(node, len(atoms))
+        if isinstance(node, Constant):
+            return node
+        return type(node), tuple(number(child) for child in children_of(node))
+
+    return Asked(tuple(number(root) for root in roots), atoms)
+
+
+def variables_of(asked: Asked, context: Context, budget: Budget) -> list[Variable]:
+    by_attribute: dict[str, list[Predicate]] = {}
     anything = tuple(ValueClass((truth,), witnessed=False) for truth in FLAGS)
-    variables = [Variable((atom,), anything) for atom in loose]
+    variables = []
+    for atom, number in asked.atoms.items():
+        if isinstance(atom, Reference) or is_unknown(atom.list_name, context):
+            variables.append(Variable((number,), anything))
+        else:
+            by_attribute.setdefault(atom.attribute, []).append(atom)
     for name, predicates in by_attribute.items():
-        atoms = tuple(predicates)
-        found = classes_of(context.catalog[name], atoms, context)
-        budget.spend(4 * len(found) * len(atoms))
+        found = classes_of(context.catalog[name], predicates, context, budget)
         if UTC_OFFSET in by_attribute and context.catalog[name].type is TIMESTAMP_LOCAL:
             # Its witnesses carry an offset of their own: together they prove nothing.
             found = [ValueClass(choice.truths, witnessed=False) for choice in found]
-        variables.append(Variable(atoms, tuple(found)))
+        numbers = tuple(asked.atoms[predicate] for predicate in predicates)
+        variables.append(Variable(numbers, tuple(found)))
     return sorted(variables, key=lambda variable: len(variable.classes))
 
 
+def is_unknown(list_name: str | None, context: Context) -> bool:
+    return list_name is not None and list_name not in context.lists
+
+
 def narrow(
-    roots: Sequence[Node], question: Question, variables: list[Variable], budget: Budget
+    asked: Asked,
+    question: Question,
+    variables: list[Variable],
+    known: list[Possible],
+    budget: Budget,
 ) -> list[Variable]:
     """Drops the classes that rule the question out whatever the other attributes are."""
     narrowed = []
     for variable in variables:
-        kept = tuple(
-            choice
-            for choice in variable.classes
-            if question(look(roots, assign(variable, choice, {}), budget))[0]
-        )
-        narrowed.append(Variable(variable.atoms, kept))
+        kept = []
+        for choice in variable.classes:
+            assign(variable, choice, known)
+            if question(look(asked, known, budget))[0]:
+                kept.append(choice)
+        forget(variable, known)
+        narrowed.append(Variable(variable.atoms, tuple(kept)))
     return narrowed
 
 
-def assign(
-    variable: Variable, choice: ValueClass, known: dict[Atom, Possible]
-) -> dict[Atom, Possible]:
-    flags = (FLAGS[truth] for truth in choice.truths)
-    return known | dict(zip(variable.atoms, flags, strict=True))
+def assign(variable: Variable, choice: ValueClass, known: list[Possible]) -> None:
+    for atom, truth in zip(variable.atoms, choice.truths, strict=True):
+        known[atom] = FLAGS[truth]
+
+
+def forget(variable: Variable, known: list[Possible]) -> None:
+    for atom in variable.atoms:
+        known[atom] = ANY
 
 
 def search(
-    roots: Sequence[Node],
+    asked: Asked,
     question: Question,
     variables: Sequence[Variable],
-    known: dict[Atom, Possible],
+    known: list[Possible],
     budget: Budget,
     *,
     witnessed: bool,
 ) -> Answer:
-    possible, certain = question(look(roots, known, budget))
+    possible, certain = question(look(asked, known, budget))
     if not possible:
         return Answer.NO
     if certain and all(variable.classes for variable in variables):
@@ -147,11 +166,12 @@ def search(
         return Answer.NO
     answer = Answer.NO
     for choice in variables[0].classes:
+        assign(variables[0], choice, known)
         below = search(
-            roots,
+            asked,
             question,
             variables[1:],
-            assign(variables[0], choice, known),
+            known,
             budget,
             witnessed=witnessed and choice.witnessed,
         )
@@ -159,28 +179,30 @@ def search(
             return below
         if below is Answer.NOT_DECIDED:
             answer = below
+    forget(variables[0], known)
     return answer
 
 
-def look(roots: Sequence[Node], known: dict[Atom, Possible], budget: Budget) -> list[Possible]:
-    return [possible_truths(root, known, budget) for root in roots]
+def look(asked: Asked, known: Sequence[Possible], budget: Budget) -> list[Possible]:
+    return [possible_truths(root, known, budget) for root in asked.roots]
 
 
-def possible_truths(node: Node, known: dict[Atom, Possible], budget: Budget) -> Possible:
+def possible_truths(node: Numbered, known: Sequence[Possible], budget: Budget) -> Possible:
     budget.spend()
-    if isinstance(node, Predicate | Reference):
-        return known.get(node, ANY)
+    if isinstance(node, int):
+        return known[node]
     if isinstance(node, Constant):
         return FLAGS[node.value]
-    if isinstance(node, Not):
-        return negated(possible_truths(node.child, known, budget))
-    children = [possible_truths(child, known, budget) for child in node.children]
-    if isinstance(node, And):
+    kind, below = node
+    children = [possible_truths(child, known, budget) for child in below]
+    if kind is Not:
+        return negated(children[0])
+    if kind is And:
         return conjoined(children)
-    if isinstance(node, Or):
+    if kind is Or:
         return negated(conjoined([negated(child) for child in children]))
     odd = parity(children)
-    return odd if isinstance(node, Xor) or len(children) % 2 == 1 else negated(odd)
+    return odd if kind is Xor or len(children) % 2 == 1 else negated(odd)
 
 
 def negated(possible: Possible) -> Possible:

@@ -12,7 +12,7 @@ from functools import cache, cached_property, lru_cache
 
 from exchange.findings.models import BookingFinding
 from exchange.market.catalog import load_catalog
-from exchange.market.expressions import read_expression
+from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Edge, Party
 from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
 from exchange.routing.cycles import Cycle, find_cycles
@@ -24,6 +24,7 @@ Kind = BookingFinding.Kind
 BUDGET = 20_000  # nodes that one analysis may look at: about 50 ms
 EDGES_LOOKED_AT = 200  # of a booking that may take any path, and that lead to its advertiser
 CONFLICTS_KEPT = 200_000  # of a campaign with an edge, for its bookings at other publishers
+CAMPAIGNS_KEPT = 1_000  # bookings of a campaign mostly follow one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,13 @@ class Checker:
         active = set(Edge.objects.active().order_by().values_list("pk", flat=True))
         self.graph = Graph((link for link in kept if link.edge_id in active), names)
         self.whole_graph = Graph(kept, names)
-        self._catalog = load_catalog()
+        self._expressions = ExpressionReader(load_catalog())
         self._reached = cache(self.graph.cheapest_paths)
         self._reached_if_active = cache(self.whole_graph.cheapest_paths)
         self._downstream = cache(self.graph.downstream)
         self._behind = cache(self._upstream_graph.downstream)
         self._rule = cache(self._read_rule)
+        self._read = lru_cache(CAMPAIGNS_KEPT)(self._read_expression)
         self._conflict_with = lru_cache(CONFLICTS_KEPT)(self._find_conflict_with)
 
     @cached_property
@@ -182,11 +184,9 @@ class Checker:
         edge = Edge.objects.select_related("seller").get(pk=edge_id)
         return self._read(edge.expression, edge.seller.organisation_id)
 
-    def _read(self, text: str, organisation_id: int | None) -> Expression | None:
+    def _read_expression(self, text: str, organisation_id: int | None) -> Expression | None:
         """None where it no longer compiles: that is told elsewhere."""
         try:
-            return read_expression(
-                text=text, catalog=self._catalog, organisation_id=organisation_id
-            )
+            return self._expressions.read(text, organisation_id)
         except ExpressionError:
             return None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from exchange.market.catalog import load_catalog
-from exchange.market.names import load_names, no_names
+from exchange.market.names import Lists, Names, load_names, no_names
 from targeting import Catalog, Expression, parse
+from targeting.tree import Predicate, walk
 
 
 def check_expression(
@@ -30,3 +34,39 @@ def read_expression(
         load_names(organisation_id=organisation_id, catalog=catalog) if has_names else no_names()
     )
     return parse(text, catalog, definitions=names.definitions, lists=names.lists, name=name)
+
+
+class ExpressionReader:
+    """`read_expression` of very many: asks for an organisation's names once, and looks through a
+    list once for each kind of condition on it, however many expressions have it. As of the moment
+    when it was made, or with the names that it is given. Not thread-safe."""
+
+    def __init__(
+        self, catalog: Catalog, names_of: Callable[[int | None], Names] | None = None
+    ) -> None:
+        self._catalog = catalog
+        self._names = cache(names_of or self._load_names)
+        self._checked: set[tuple[int, str]] = set()
+
+    def read(self, text: str, organisation_id: int | None) -> Expression:
+        if "$" not in text and "@" not in text:
+            return parse(text, self._catalog)
+        names = self._names(organisation_id)
+        read = parse(text, self._catalog, definitions=names.definitions)
+        for node in walk(read.root):
+            if isinstance(node, Predicate) and node.list_name is not None:
+                self._check_list(node, names.lists)
+        return Expression(
+            read.root, self._catalog, definitions=names.definitions, lists=names.lists
+        )
+
+    def _check_list(self, node: Predicate, lists: Lists) -> None:
+        name = str(node.list_name)
+        condition = Expression(node, self._catalog).text
+        key = lists.ids.get(name, 0), condition
+        if key not in self._checked:
+            parse(condition, self._catalog, lists=lists)
+            self._checked.add(key)
+
+    def _load_names(self, organisation_id: int | None) -> Names:
+        return load_names(organisation_id=organisation_id, catalog=self._catalog)

@@ -207,7 +207,7 @@ class LiveSnapshot:
         """All of them as one step, because laying out the changed part anew costs the same."""
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
-            definitions=[pair for delta in deltas for pair in delta.definitions.items()],
+            definitions=fold_definitions(deltas),
             lent=[pair for delta in deltas for pair in delta.lent.items()],
             dead=dead,
             entries=texts,
@@ -312,6 +312,21 @@ def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str]
             rows[entry.row.booking_id] = entry.row
             texts[entry.row.booking_id] = entry.text
     return rows, texts, dead
+
+
+def fold_definitions(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
+    """In their order, without the former values of lists, each of which may be megabytes: a text
+    that refers to nothing can stand wherever an earlier one of its name did."""
+    every = [pair for delta in deltas for pair in delta.definitions.items()]
+    last = dict(every)
+    folded, seen = [], set()
+    for name, text in every:
+        if "@" in last[name]:
+            folded.append((name, text))
+        elif name not in seen:
+            folded.append((name, last[name]))
+        seen.add(name)
+    return folded
 
 
 def write_heading(manifest: Manifest, delta: int) -> bytes:

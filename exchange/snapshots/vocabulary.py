@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from exchange.market.names import Definitions, Lists, Names, load_values
-from exchange.snapshots.market import Market
+from exchange.snapshots.market import ListRow, Market
 from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
 from exchange.snapshots.texts import (
@@ -23,8 +24,8 @@ from exchange.snapshots.texts import (
     read_tree,
     rename_in,
 )
-from targeting import Expression, ExpressionError, parse
-from targeting.tree import And, Node, Not, Or, Predicate, Reference, Xnor, Xor, walk
+from targeting import Catalog, Expression, ExpressionError, parse
+from targeting.tree import And, Node, Not, Operand, Or, Predicate, Reference, Xnor, Xor, walk
 
 
 class Vocabulary:
@@ -89,8 +90,10 @@ class Vocabulary:
             row = self._lists.get(list_id)
             if row is None:
                 return None
-            values = load_values(row.id, row.current_number, row.type)
-            self._try_slot(name, replace(condition, operands=tuple(values)))
+            try:
+                self.slots[name] = make_slot(condition, row, self._market.catalog)
+            except ExpressionError as error:
+                self._refused_slots[name] = error
         return self.slots.get(name)
 
     def _compile_audience(self, name: str) -> Compiled:
@@ -117,16 +120,6 @@ class Vocabulary:
                 if self.define_slot(name) is None:
                     raise self._refused_slots[name]
 
-    def _try_slot(self, name: str, condition: Predicate) -> None:
-        """Checked as a person would write it, with the list's name: the errors then speak of it."""
-        text = Expression(replace(condition, operands=(), list_name="it"), self._market.catalog)
-        try:
-            parse(text.text, self._market.catalog, lists={"it": condition.operands})  # type: ignore[dict-item]
-        except ExpressionError as error:
-            self._refused_slots[name] = error
-        else:
-            self.slots[name] = Expression(condition, self._market.catalog)
-
     def _names_of(self, organisation_id: int | None) -> Names:
         if organisation_id not in self._names:
             self._names[organisation_id] = self._gather_names(organisation_id)
@@ -148,6 +141,18 @@ class Vocabulary:
             if row.organisation_id in owners
         }
         return Names(Definitions(rows, market.catalog, lists), lists)
+
+
+@lru_cache(maxsize=16)
+def make_slot(condition: Predicate, row: ListRow, catalog: Catalog) -> Expression:
+    """Kept, since a version never changes: whatever else is saved must not wait until a million
+    values have been checked and printed again. Checked as a person would write it, with the list's
+    name: the errors then speak of it."""
+    listed = load_values(row.id, row.current_number, row.type)
+    text = Expression(replace(condition, list_name="it"), catalog).text
+    parse(text, catalog, lists={"it": listed})
+    values: tuple[Operand, ...] = tuple(listed)
+    return Expression(replace(condition, operands=values), catalog)
 
 
 def audience_name(audience_id: int) -> str:

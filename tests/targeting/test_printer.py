@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from targeting import Catalog, Expression, parse
-from targeting.tree import Note
+from targeting.printer import print_list, print_value
+from targeting.tree import Note, Predicate
 from tests.targeting.strategies import CATALOG
 
 CANONICAL = {
@@ -83,3 +84,17 @@ def test_the_notes_of_a_negation_stand_before_it() -> None:
     expression = parse(text, CATALOG)
     assert expression.text == "# why\n# indeed\nnot (flag or age = 1)"
     assert Expression.from_json(expression.to_json(), CATALOG) == expression
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("a", "b"), ("it's", "b"), ("a\\", "\n"), ("\x7f", "é"), ("\x85", "a, b"), ("",), (1, -2), ()],
+)
+def test_a_list_is_printed_as_its_values_are(values: tuple[str | int, ...]) -> None:
+    assert print_list(values) == ", ".join(map(print_value, values))
+    if values:
+        attribute = "age" if isinstance(values[0], int) else "geo.country"
+        text = f"{attribute} in ({print_list(values)}, {print_value(values[0])})"
+        printed = parse(text, CATALOG).root
+        assert isinstance(printed, Predicate)
+        assert printed.operands == (*values, values[0])

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
-from exchange.market.expressions import check_expression
+from exchange.market.expressions import ExpressionReader, check_expression
 from exchange.market.impact import MAX_REHEARSED, reach
 from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
@@ -22,7 +22,7 @@ from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES, flatten
-from targeting import Catalog, Expression, ExpressionError, parse
+from targeting import Catalog, Expression, ExpressionError
 
 SOME_PUBLISHER = "a-publisher"
 MAX_VISITS = 100
@@ -133,7 +133,7 @@ def refuse_new_failures(words: set[str], change: Callable[[Names, Catalog], Name
         return
     catalog = load_catalog()
     owners = {visit.campaign.advertiser.organisation_id for visit in visits}
-    today = {owner: load_names(owner, catalog) for owner in owners}
+    today: dict[int | None, Names] = {owner: load_names(owner, catalog) for owner in owners}
     then = {owner: change(names, catalog) for owner, names in today.items()}
     passed = [outcome for outcome in run_with(visits, today, catalog) if outcome.is_as_expected]
     outcomes = run_with([outcome.test_visit for outcome in passed], then, catalog)
@@ -149,16 +149,14 @@ def find_visits_using(words: set[str]) -> list[TestVisit]:
 
 
 def run_with(
-    visits: Iterable[TestVisit], names: Mapping[int, Names], catalog: Catalog
+    visits: Iterable[TestVisit], names: Mapping[int | None, Names], catalog: Catalog
 ) -> Iterator[Outcome]:
     """A campaign whose expression no longer compiles is quarantined, and asked nothing."""
     known = {attribute.name for attribute in catalog}
+    reader = ExpressionReader(catalog, names.__getitem__)
     for campaign, own in groupby(visits, key=lambda visit: visit.campaign):
-        used = names[campaign.advertiser.organisation_id]
         try:
-            expression = parse(
-                campaign.expression, catalog, definitions=used.definitions, lists=used.lists
-            )
+            expression = reader.read(campaign.expression, campaign.advertiser.organisation_id)
             yield from [run_visit(visit, expression, known) for visit in own]
         except ExpressionError:
             continue

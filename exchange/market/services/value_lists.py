@@ -153,9 +153,9 @@ def clean_values(value_list: ValueList, values: Iterable[str | int]) -> Values:
     given = list(islice(values, 4 * MAX_VALUES))
     kept: Values
     if value_list.type == ValueList.Type.INTEGER:
-        kept = sorted({read_integer(value) for value in given})
+        kept = tuple(sorted({read_integer(value) for value in given}))
     else:
-        kept = sorted({read_text(value) for value in given})
+        kept = tuple(sorted({read_text(value) for value in given}))
     if not kept:
         raise ValidationError({"values": "A list needs at least one value."}, code="empty")
     if len(kept) > MAX_VALUES:

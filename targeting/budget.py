@@ -1,0 +1,38 @@
+"""What an analysis may spend, in steps: seconds would make its answers depend on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+MAX_VALUES = 12_000_000  # of lists, each looked at once: one or two seconds
+
+
+class OutOfBudgetError(Exception):
+    """The search was given up."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many nodes, and how many values of lists, may still be looked at; shared by all searches
+    of one analysis."""
+
+    nodes: int
+    values: int = MAX_VALUES
+    paid: set[Hashable] = field(default_factory=set)
+
+    def spend(self, nodes: int = 1) -> None:
+        self.nodes -= nodes
+        if self.nodes < 0:
+            raise OutOfBudgetError
+
+    def look_at(self, values: int) -> None:
+        self.values -= values
+        if self.values < 0:
+            raise OutOfBudgetError
+
+    def look_once(self, thing: Hashable, values: int) -> None:
+        """Of what is kept once it was looked at: the answer must not depend on who came before."""
+        if thing not in self.paid:
+            self.look_at(values)
+            self.paid.add(thing)
