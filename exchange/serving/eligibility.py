@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -59,6 +59,26 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
         """For pages; the endpoint sends the body as it is."""
         decoded: dict[str, Any] = msgspec.json.decode(self.body)
         return decoded
+
+
+Result = TypeVar("Result")
+# Ends with its result, and pauses on the way, so that others can be answered meanwhile.
+Steps = Generator[None, None, Result]
+
+
+class Pace:
+    """Says when a step has been long enough."""
+
+    def __init__(self) -> None:
+        self._until = time.perf_counter() + STEP_SECONDS
+
+    def is_over(self) -> bool:
+        """Once for each step: the next one begins with it."""
+        now = time.perf_counter()
+        if now < self._until:
+            return False
+        self._until = now + STEP_SECONDS
+        return True
 
 
 class EligibilityService:
@@ -140,32 +160,23 @@ class EligibilityService:
             self._log.add(live, flat, left.ids)
         return Answer(text, (Part(count, left.match_seconds, left.malformed),))
 
-    def answer_request(self, caller: Caller, request: EligibilityRequest) -> Answer:
-        """A visit, or every impression of a bid request."""
-        publisher = caller.choose_publisher(request.publisher)
-        if request.visit is not None:
-            return self.answer(publisher, request.visit, request)
+    def answer_bid_request(self, publisher: str, request: EligibilityRequest) -> Steps[Answer]:
+        """Every impression of it against one state."""
         live = self.require_live()
         now = time.time()
-        body, parts = self._answer_imps(live, publisher, request, now)
+        body, parts = yield from self._answer_imps(live, publisher, request, now, Pace())
         return Answer(write_answer(live, now, body), parts)
 
-    def answer_batch(
-        self, caller: Caller, requests: Sequence[msgspec.Raw]
-    ) -> Generator[None, None, Answer]:
-        """All of them against one state; a bad one gets its problem in its place. Pauses after
-        every millisecond or so of work, so that others can be answered."""
+    def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Steps[Answer]:
+        """All of them against one state; a bad one gets its problem in its place."""
         live = self.require_live()
         now = time.time()
+        pace = Pace()
         answers: list[bytes] = []
         parts: list[Part] = []
-        pause_at = time.perf_counter() + STEP_SECONDS
         for raw in requests:
-            if time.perf_counter() > pause_at:
-                yield
-                pause_at = time.perf_counter() + STEP_SECONDS
             try:
-                body, added = self._answer_one_of_many(live, caller, raw, now)
+                body, added = yield from self._answer_one_of_many(live, caller, raw, now, pace)
                 answers.append(b"{%s}" % body)
                 parts += added
             except ProblemError as problem:
@@ -180,22 +191,31 @@ class EligibilityService:
         return live
 
     def _answer_one_of_many(
-        self, live: LiveSnapshot, caller: Caller, raw: msgspec.Raw, now: float
-    ) -> tuple[bytes, tuple[Part, ...]]:
+        self, live: LiveSnapshot, caller: Caller, raw: msgspec.Raw, now: float, pace: Pace
+    ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
         request = decode(request_decoder, raw)
         publisher = caller.choose_publisher(request.publisher)
         if request.visit is None:
-            return self._answer_imps(live, publisher, request, now)
+            return (yield from self._answer_imps(live, publisher, request, now, pace))
+        if pace.is_over():
+            yield
         body, part = self._answer_visit(live, publisher, request.visit, request, now)
         return body, (part,)
 
     def _answer_imps(
-        self, live: LiveSnapshot, publisher: str, request: EligibilityRequest, now: float
-    ) -> tuple[bytes, tuple[Part, ...]]:
+        self,
+        live: LiveSnapshot,
+        publisher: str,
+        request: EligibilityRequest,
+        now: float,
+        pace: Pace,
+    ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
         imps = read_impressions(request.bid_request or {}, live.opened.sources)
         bodies: list[bytes] = []
         parts: list[Part] = []
         for imp in imps:
+            if pace.is_over():
+                yield
             body, part = self._answer_visit(live, publisher, imp.visit, request, now, imp.notes)
             bodies.append(b'{"imp_id":%s,%s}' % (msgspec.json.encode(imp.imp_id), body))
             parts.append(part)

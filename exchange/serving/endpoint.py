@@ -11,6 +11,7 @@ from exchange.serving.rates import Buckets
 from exchange.serving.requests import (
     MAX_BATCH_BYTES,
     MAX_BODY_BYTES,
+    EligibilityRequest,
     batch_decoder,
     decode,
     request_decoder,
@@ -40,7 +41,7 @@ class EligibilityEndpoint:
     def admit(self, request: Request) -> None:
         self._service.admit(request.authorization)
 
-    def answer(self, request: Request) -> bytes:
+    def answer(self, request: Request) -> bytes | Steps:
         """Plain requests of callers that were here before are answered by the desk, in one
         compiled call; all others take the way below."""
         started = time.perf_counter()
@@ -51,17 +52,28 @@ class EligibilityEndpoint:
         )
         if type(found) is bytes:
             return found
-        if live is not None and isinstance(found, Unfinished):
-            answer = service.finish(live, found, body)
-        else:
-            answer = self._answer_any(header, body)
-        TALLY.add(ELIGIBILITY, time.perf_counter() - started, answer.parts)
-        return answer.body
+        if live is None or not isinstance(found, Unfinished):
+            return self._answer_any(header, body, started)
+        return self._note(started, service.finish(live, found, body))
 
-    def _answer_any(self, header: str, body: bytes) -> Answer:
+    def _answer_any(self, header: str, body: bytes, started: float) -> bytes | Steps:
         caller = self._service.admit(header)
         self._buckets.take(caller.key_hash)
-        return self._service.answer_request(caller, decode(request_decoder, body))
+        asked = decode(request_decoder, body)
+        publisher = caller.choose_publisher(asked.publisher)
+        if asked.visit is None:
+            return self._answer_bid_request(publisher, asked, started)
+        return self._note(started, self._service.answer(publisher, asked.visit, asked))
+
+    def _answer_bid_request(
+        self, publisher: str, asked: EligibilityRequest, started: float
+    ) -> Steps:
+        answer = yield from self._service.answer_bid_request(publisher, asked)
+        return self._note(started, answer)
+
+    def _note(self, started: float, answer: Answer) -> bytes:
+        TALLY.add(self.name, time.perf_counter() - started, answer.parts)
+        return answer.body
 
 
 class BatchEndpoint:

@@ -4,7 +4,6 @@ also when the damage is what killed them."""
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +40,6 @@ def history(directory: SnapshotDirectory) -> History:
 
 @contextmanager
 def running_server(directory: SnapshotDirectory) -> Iterator[EligibilityServer]:
-    shutil.rmtree(directory.root / "metrics", ignore_errors=True)
     server = start_server(directory)
     try:
         wait_until_alive(server)

@@ -190,10 +190,17 @@ class HttpConnection(asyncio.Protocol):
         elif isinstance(answer, Reply):
             self._send(request, answer)
         else:
-            self._task = asyncio.get_running_loop().create_task(self._finish(request, answer))
+            self._begin(request, answer)
         if not request.keeps_alive:
             self._reader.stage = Stage.OVER
             self._reader.ready.clear()
+
+    def _begin(self, request: Request, answer: Download | Steps) -> None:
+        """Short steps are over at once; a task goes on with the others."""
+        if not isinstance(answer, Download) and (reply := take_step(request, answer)) is not None:
+            self._send(request, reply)
+        else:
+            self._task = asyncio.get_running_loop().create_task(self._finish(request, answer))
 
     def _send(self, request: Request, reply: Reply) -> None:
         fields = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body))}
@@ -211,7 +218,9 @@ class HttpConnection(asyncio.Protocol):
             if isinstance(answer, Download):
                 await self._send_pieces(request, answer)
             else:
-                self._send(request, await take_steps(request, answer))
+                while (reply := take_step(request, answer)) is None:
+                    await asyncio.sleep(0)
+                self._send(request, reply)
         except Exception:
             logger.exception("An answer to %s broke off", request.path)
             self.abort()
@@ -253,15 +262,18 @@ def ask_route(request: Request) -> Answer:
     return count_problem(request, problem)
 
 
-async def take_steps(request: Request, steps: Steps) -> Reply:
+def take_step(request: Request, steps: Steps) -> Reply | None:
+    """None as long as it was not the last one."""
     try:
-        while True:
-            next(steps)
-            await asyncio.sleep(0)
+        next(steps)
     except StopIteration as done:
         return Reply(done.value)
     except ProblemError as problem:
         return count_problem(request, problem)
+    except Exception:
+        logger.exception("A request to %s could not be answered", request.path)
+        return count_problem(request, own_fault())
+    return None
 
 
 def count_problem(request: Request, problem: ProblemError) -> Reply:
