@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from exchange.market.catalog import as_engine_attribute, load_catalog
 from exchange.market.models import (
@@ -114,20 +114,51 @@ def impact_of_value_list(value_list: ValueList) -> Impact:
 def impact_of(words: set[str]) -> Impact:
     """Everything that uses one of the words, also through audiences that do."""
     reached = reach(words)
-    audiences, edges = users(Audience, reached), users(Edge, reached)
-    campaigns = users(Campaign, reached)
-    visits = TestVisit.objects.kept().filter(campaign__in=campaigns.values("pk"))
-    bookings = Booking.objects.active().filter(campaign__in=campaigns.values("pk"))
+    audiences, edges, campaigns = (
+        Found.among(users(model, reached)) for model in (Audience, Edge, Campaign)
+    )
     return Impact(
-        campaign_count=count_up(campaigns),
-        edge_count=count_up(edges),
-        audience_count=count_up(audiences),
-        booking_count=count_up(bookings),
-        test_visit_count=count_up(visits),
-        first=tuple(str(row) for rows in (campaigns, edges, audiences) for row in first_of(rows))[
+        campaign_count=campaigns.count,
+        edge_count=edges.count,
+        audience_count=audiences.count,
+        booking_count=count_up(Booking.objects.active().filter(campaigns.are("campaign"))),
+        test_visit_count=count_up(TestVisit.objects.kept().filter(campaigns.are("campaign"))),
+        first=tuple(str(row) for found in (campaigns, edges, audiences) for row in found.first())[
             :NAMES_SHOWN
         ],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows that use a word. Few are named by their ids: Postgres takes a word that nobody uses for
+    one of average frequency, and looks through a whole table for the first that does."""
+
+    rows: QuerySet[Any]
+    ids: list[int]
+
+    @classmethod
+    def among(cls, rows: QuerySet[Any]) -> Found:
+        found = rows.order_by().values_list("pk", flat=True)[: COUNT_LIMIT + 1]
+        return cls(rows, sorted(found))
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    @property
+    def is_few(self) -> bool:
+        return self.count <= COUNT_LIMIT
+
+    def are(self, side: str) -> Q:
+        return Q(**{f"{side}__in": self.ids if self.is_few else self.rows.values("pk")})
+
+    def first(self) -> QuerySet[Any]:
+        rows = self.rows
+        if self.is_few:
+            rows = rows.model._default_manager.filter(pk__in=self.ids[:NAMES_SHOWN])
+        joined = rows.select_related("seller", "buyer") if rows.model is Edge else rows
+        return joined.order_by("pk")[:NAMES_SHOWN]
 
 
 def reach(words: set[str]) -> set[str]:
@@ -154,11 +185,6 @@ def users(model: type[Any], words: Iterable[str]) -> QuerySet[Any]:
 
 def count_up(rows: QuerySet[Any]) -> int:
     return rows.order_by()[: COUNT_LIMIT + 1].count()
-
-
-def first_of(rows: QuerySet[Any]) -> QuerySet[Any]:
-    joined = rows.select_related("seller", "buyer") if rows.model is Edge else rows
-    return joined.order_by("pk")[:NAMES_SHOWN]
 
 
 def refuse_if_used(impact: Impact, refusal: str) -> None:
@@ -297,7 +323,7 @@ class EdgeUse:
         bookings = min(self.booking_count, EDGE_COUNT_LIMIT)
         more = "" if is_exact else "more than "
         said = f"{more}{say_count(bookings, 'active booking')}, between "
-        pairs = say_count(self.pair_count, "publisher–advertiser pair")
+        pairs = f"{say_count(self.pair_count, 'pair')} of publisher and advertiser"
         return said + (pairs if is_exact else f"at least {pairs}")
 
 

@@ -120,7 +120,7 @@ def find_kept(version: Version) -> SavedGraph | None:
 
 def read_graph() -> SavedGraph:
     """Kept if nothing changed while it was read, and if others see the same."""
-    global _kept  # noqa: PLW0603  (swapped as a whole)
+    global _kept
     for _ in range(READ_TRIES):
         before, _ = read_version()
         with connection.cursor() as cursor:

@@ -57,9 +57,9 @@ def market(transactional_db: None, operator: Organisation, erin: User) -> Market
     return Market(operator, erin)
 
 
-def run_sql(text: str) -> None:
+def run_sql(text: str, *parameters: object) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(text)
+        cursor.execute(text, parameters)
 
 
 def charge(market: Market) -> object:
@@ -89,19 +89,19 @@ CHANGES: dict[str, tuple[Change, object]] = {
     ),
     "an edge is switched off by SQL": (
         lambda market: run_sql(
-            f"UPDATE market_edge SET is_active = false WHERE id = {market.first.pk}"
+            "UPDATE market_edge SET is_active = false WHERE id = %s", market.first.pk
         ),
         VIA_SOUTH,
     ),
     "a fee is lowered by SQL": (
         lambda market: run_sql(
-            f"UPDATE market_edge SET fee_percent = 1 WHERE id = {market.dear.pk}"
+            "UPDATE market_edge SET fee_percent = 1 WHERE id = %s", market.dear.pk
         ),
         (["Daily Herald", "Southgate", "Solberg Soda"], Fraction(891, 1000)),
     ),
     "an edge goes elsewhere by SQL": (
         lambda market: run_sql(
-            f"UPDATE market_edge SET buyer_id = {market.soda.pk} WHERE id = {market.first.pk}"
+            "UPDATE market_edge SET buyer_id = %s WHERE id = %s", market.soda.pk, market.first.pk
         ),
         (["Daily Herald", "Solberg Soda"], Fraction(9, 10)),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from io import StringIO
 from typing import TypeVar
@@ -52,7 +52,7 @@ class Market:
     seed: int
     campaigns: int
     reference: date
-    graph: GraphSize = GraphSize()
+    graph: GraphSize = field(default_factory=GraphSize)
 
 
 def is_market_loaded() -> bool:
