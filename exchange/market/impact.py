@@ -345,4 +345,5 @@ def find_booked(pairs: list[Pair], limit: int) -> list[Pair]:
     publishers, advertisers = zip(*pairs, strict=True)
     with connection.cursor() as cursor:
         cursor.execute(SELECT_BOOKED, [list(publishers), list(advertisers), limit])
-        return cursor.fetchall()
+        found: list[Pair] = cursor.fetchall()
+        return found

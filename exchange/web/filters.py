@@ -36,7 +36,7 @@ class ListFilter(forms.Form):
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
             if isinstance(field, NamedChoice):
-                field.offer(field.queryset, f"{reverse('party-options')}?side={name}&all=1")
+                field.offer(field.rows, f"{reverse('party-options')}?side={name}&all=1")
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ its number from a menu or an address, as its name from a typed field: names are 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -55,11 +55,15 @@ class NamedChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
             self.widget = NameInput(options)
             self.widget.is_required = self.required
 
+    @property
+    def rows(self) -> QuerySet[Any]:
+        return cast("QuerySet[Any]", self.queryset)
+
     def to_python(self, value: Any) -> Any:
         text = str(value or "").strip()
         if not text or isinstance(value, Model) or text.isdecimal():
             return super().to_python(value)
-        found = self.queryset.filter(name__iexact=text)[:2]
+        found = self.rows.filter(name__iexact=text)[:2]
         if len(found) != 1:
             raise ValidationError(f"There is no “{text}” to choose. Type a part of the name.")
         return found[0]
@@ -68,5 +72,5 @@ class NamedChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
         number = super().prepare_value(value)
         if not isinstance(self.widget, NameInput) or not str(number or "").isdecimal():
             return number
-        named = self.queryset.filter(pk=number).values_list("name", flat=True).first()
+        named = self.rows.filter(pk=number).values_list("name", flat=True).first()
         return named or number
