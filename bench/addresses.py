@@ -183,8 +183,11 @@ def pick_used(model: type[Model], prefix: str, key: str) -> Callable[[User, bool
     def pick(person: User, is_edit: bool) -> Picked:
         rows: QuerySet[Any] = see(model._default_manager.all(), person, is_edit).order_by("pk")
         uses = Campaign.objects.order_by()[:5_000].values_list("uses", flat=True)
-        words = [word for found in uses for word in found if word.startswith(prefix)]
-        common = max(set(words), key=words.count).removeprefix(prefix) if words else None
+        words = [
+            word.removeprefix(prefix) for found in uses for word in found if word.startswith(prefix)
+        ]
+        plain = [word for word in words if ":" not in word]  # not how a list is used
+        common = max(set(plain), key=plain.count) if plain else None
         most = rows.filter(**{key: common}) if common else rows.none()
         return first_of(most_used=most, first=rows, last=rows.order_by("-pk"))
 
