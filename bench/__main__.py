@@ -13,10 +13,12 @@ RESULTS = FOLDER / "results"
 NOT_PROGRAMS = {
     "__init__",
     "__main__",
+    "addresses",
     "bookings",
     "demo_exchange",
     "exchange_graph",
     "hello",
+    "large_market",
     "open_loop",
     "rounds",
     "sender",

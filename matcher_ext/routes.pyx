@@ -1,7 +1,8 @@
 """Walks over the exchange graph: see routes.pxd for the arrays and the rounds."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
-from libcpp.algorithm cimport sort
+from cython.operator cimport dereference
+from libcpp.algorithm cimport lower_bound, sort
 from libcpp.vector cimport vector
 
 from matcher_ext.arena cimport NOTHING
@@ -280,6 +281,68 @@ cdef tuple spell_out(const Routes* routes, const Walk* walk, uint32_t way):
     return tuple(reversed(edges))
 
 
+cdef object whole_share(const Way* way):
+    return int(high_half(way.share)) << 64 | int(low_half(way.share))
+
+
+# Whom a party reaches, and who reaches it, in how few hops.
+
+cdef void count_on(const Routes* routes, uint32_t source, vector[uint8_t]* hops) noexcept nogil:
+    """Parties that sell on, and the source."""
+    cdef vector[uint32_t] reached
+    cdef uint32_t node, i
+    cdef size_t done = 0
+    hops.assign(routes.node_count, <uint8_t>NOT_REACHED)
+    hops[0][source] = 0
+    reached.push_back(source)
+    while done < reached.size():
+        node = reached[done]
+        done += 1
+        for i in range(routes.nodes[node].sales, routes.nodes[node + 1].sales):
+            if hops[0][routes.sales[i].node] == NOT_REACHED and hops[0][node] < MOST_HOPS:
+                hops[0][routes.sales[i].node] = hops[0][node] + 1
+                reached.push_back(routes.sales[i].node)
+
+
+cdef void count_back(const Routes* routes, uint32_t target, vector[uint8_t]* hops) noexcept nogil:
+    cdef vector[uint32_t] reached
+    cdef uint32_t node, i
+    cdef size_t done = 0
+    hops.assign(routes.node_count, <uint8_t>NOT_REACHED)
+    hops[0][target] = 0
+    reached.push_back(target)
+    while done < reached.size():
+        node = reached[done]
+        done += 1
+        for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
+            if hops[0][routes.purchases[i].node] == NOT_REACHED and hops[0][node] < MOST_HOPS:
+                hops[0][routes.purchases[i].node] = hops[0][node] + 1
+                reached.push_back(routes.purchases[i].node)
+
+
+cdef bint may_pass(
+    const Routes* routes, const Walk* walk, const vector[uint8_t]* passes, uint32_t target,
+    uint32_t edge,
+) noexcept nogil:
+    """Whether a last hop to the target is the edge, or comes after a way that passes it."""
+    cdef const RouteHop* hop
+    cdef uint32_t way, i
+    for i in range(routes.nodes[target].purchases, routes.nodes[target + 1].purchases):
+        hop = &routes.purchases[i]
+        if hop.edge == edge:
+            return True
+        way = walk.last[hop.node]
+        while way != NOTHING:
+            if passes[0][way]:
+                return True
+            way = walk.ways[way].shorter
+    return False
+
+
+cdef bint ask_nothing(void* asker, uint32_t atom) noexcept nogil:
+    return True
+
+
 # The walk by itself, for whoever knows the truths already.
 
 cdef cppclass KnownTruths:
@@ -323,8 +386,97 @@ cdef class RouteGraph:
             number = self.numbers[party]
             way = find_last_hop(&routes, &walk, number, limit, ask_known, &known)
             if way != NOTHING:
-                share = int(high_half(walk.ways[way].share)) << 64
-                share |= int(low_half(walk.ways[way].share))
-                paths[party] = spell_out(&routes, &walk, way), share
+                paths[party] = spell_out(&routes, &walk, way), whole_share(&walk.ways[way])
         asked = {edge_id: known.asked[i] for i, edge_id in enumerate(self.tables.edge_ids)}
         return paths, asked
+
+    def find_cheapest(self, source, parties, hops=MOST_HOPS):
+        """As `find_paths` where every edge is open, to these parties alone."""
+        cdef Routes routes = view_tables(&self.tables)
+        cdef Walk walk
+        cdef uint32_t way, limit = hops
+        if not 1 <= hops <= MOST_HOPS:
+            raise ValueError(f"hops must be from 1 to {MOST_HOPS}, not {hops}")
+        if source not in self.numbers:
+            return {}
+        open_walk(&routes, &walk)
+        walk_from(&routes, &walk, self.numbers[source], ask_nothing, NULL)
+        paths = {}
+        for party in parties:
+            if party not in self.numbers:
+                continue
+            way = find_last_hop(&routes, &walk, self.numbers[party], limit, ask_nothing, NULL)
+            if way != NOTHING:
+                paths[party] = spell_out(&routes, &walk, way), whole_share(&walk.ways[way])
+        return paths
+
+    def find_passing(self, source, edge_id):
+        """The parties whose cheapest path from the source passes the edge."""
+        cdef Routes routes = view_tables(&self.tables)
+        cdef vector[uint8_t] passes     # by way
+        cdef Walk walk
+        cdef uint32_t edge, node, way, i
+        cdef bint is_on
+        edge = self.find_edge(edge_id)
+        if edge == NOTHING or source not in self.numbers:
+            return []
+        open_walk(&routes, &walk)
+        walk_from(&routes, &walk, self.numbers[source], ask_nothing, NULL)
+        for i in range(walk.ways.size()):
+            way = walk.ways[i].before
+            is_on = way != NOTHING and (walk.ways[i].edge == edge or passes[way] == 1)
+            passes.push_back(<uint8_t>is_on)
+        found = []
+        for node in range(routes.node_count):
+            if not may_pass(&routes, &walk, &passes, node, edge):
+                continue
+            way = find_last_hop(&routes, &walk, node, MOST_HOPS, ask_nothing, NULL)
+            if way != NOTHING and (
+                walk.ways[way].edge == edge or passes[walk.ways[way].before] == 1
+            ):
+                found.append(routes.nodes[node].party)
+        return found
+
+    def find_sources(self, party):
+        """Every party that reaches this one, or is it, and that nobody sells to."""
+        cdef Routes routes = view_tables(&self.tables)
+        cdef vector[uint8_t] hops
+        cdef uint32_t node
+        if party not in self.numbers:
+            return []
+        count_back(&routes, self.numbers[party], &hops)
+        return [
+            routes.nodes[node].party for node in range(routes.node_count)
+            if hops[node] != NOT_REACHED
+            and routes.nodes[node].purchases == routes.nodes[node + 1].purchases
+        ]
+
+    def find_between(self, source, target, hops=MOST_HOPS):
+        """The edges that some way of at most so many hops from source to target passes, and perhaps
+        some more: one that visits a party twice counts as a way."""
+        cdef Routes routes = view_tables(&self.tables)
+        cdef vector[uint8_t] before, behind
+        cdef const RouteHop* hop
+        cdef uint32_t node, i, limit = hops
+        if source not in self.numbers or target not in self.numbers:
+            return []
+        count_on(&routes, self.numbers[source], &before)
+        count_back(&routes, self.numbers[target], &behind)
+        found = []
+        for node in range(routes.node_count):
+            if behind[node] >= limit:
+                continue
+            for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
+                hop = &routes.purchases[i]
+                if <uint32_t>before[hop.node] + 1 + behind[node] <= limit:
+                    found.append(routes.edge_ids[hop.edge])
+        return found
+
+    cdef uint32_t find_edge(self, edge_id):
+        """Its place among the ids; NOTHING if there is none."""
+        cdef int64_t wanted = edge_id
+        cdef vector[int64_t].iterator at
+        at = lower_bound(self.tables.edge_ids.begin(), self.tables.edge_ids.end(), wanted)
+        if at == self.tables.edge_ids.end() or dereference(at) != wanted:
+            return NOTHING
+        return <uint32_t>(at - self.tables.edge_ids.begin())

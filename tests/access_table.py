@@ -158,6 +158,8 @@ PAGES: dict[str, Page] = {
     "booking-edit": Page("booking", get=200, post=302, is_edit=True),
     "attribute-edit": Page("attribute", get=200, post=302, is_edit=True),
     "campaign-options": listing(),
+    "party-options": listing(),
+    "organisation-options": Page(get=200, is_operators=True),
     "campaign-status": acting("campaign", status="paused"),
     "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
     "value-list-compare": acting("value-list", answer=200),

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 from django.utils import timezone
 
 from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Scope, User
@@ -15,6 +16,7 @@ from exchange.accounts.permissions import is_exchange_operator
 from exchange.accounts.services import USUAL_KEY_LIFE
 from exchange.market.models import Party
 from exchange.market.visibility import owned
+from exchange.web.forms.naming import NamedChoice
 
 
 class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -26,8 +28,8 @@ class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
         if not is_exchange_operator(person):
             del self.fields["organisation"]
             return
-        field = cast("forms.ModelChoiceField[Organisation]", self.fields["organisation"])
-        field.queryset = Organisation.objects.order_by("name")
+        field = cast("NamedChoice", self.fields["organisation"])
+        field.offer(Organisation.objects.all(), reverse("organisation-options"))
         field.initial = person.organisation_id
 
     def organisation(self) -> Organisation:
@@ -66,6 +68,7 @@ class ApiKeyForm(OrganisationForm):
     class Meta:
         model = ApiKey
         fields = ["name", "organisation"]
+        field_classes = {"organisation": NamedChoice}
         help_texts = {"name": "What the key is for, for example: ad server in Frankfurt"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -98,5 +101,6 @@ class PersonForm(OrganisationForm):
     class Meta:
         model = User
         fields = ["username", "first_name", "last_name", "email", "role", "organisation"]
+        field_classes = {"organisation": NamedChoice}
         labels = {"username": "Login name"}
         help_texts = {"username": "", "role": "What they may change; everyone may look."}

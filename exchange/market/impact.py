@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, QuerySet
+from django.db import connection
+from django.db.models import Q, QuerySet
 
 from exchange.market.catalog import as_engine_attribute, load_catalog
 from exchange.market.models import (
@@ -26,8 +28,8 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.names import Values, load_values
+from exchange.market.saved_graph import load_graph
 from exchange.market.uses import refresh_uses
-from exchange.routing import Graph, Path
 from matcher_ext.language import check_text
 from targeting import Attribute as EngineAttribute
 from targeting import Catalog, ExpressionError, parse
@@ -35,6 +37,16 @@ from targeting import Catalog, ExpressionError, parse
 COUNT_LIMIT = 10_000
 NAMES_SHOWN = 5
 CONFLICTS_SHOWN = 5
+# Of an edge in the middle of the exchange a million bookings may be found: nobody waits for that.
+EDGE_COUNT_LIMIT = 1_000
+PAIRS_ASKED = 4_000
+SELECT_BOOKED = """
+    SELECT publisher_id, advertiser_id
+    FROM unnest(%s::bigint[], %s::bigint[]) AS pair (publisher_id, advertiser_id)
+        JOIN market_booking USING (publisher_id, advertiser_id)
+    WHERE is_active AND retired_at IS NULL AND policy <> 'pinned'
+    LIMIT %s
+"""
 # Of an audience or list that very many campaigns use, the test visits of the oldest ones are run.
 MAX_REHEARSED = 500
 
@@ -102,20 +114,51 @@ def impact_of_value_list(value_list: ValueList) -> Impact:
 def impact_of(words: set[str]) -> Impact:
     """Everything that uses one of the words, also through audiences that do."""
     reached = reach(words)
-    audiences, edges = users(Audience, reached), users(Edge, reached)
-    campaigns = users(Campaign, reached)
-    visits = TestVisit.objects.kept().filter(campaign__in=campaigns.values("pk"))
-    bookings = Booking.objects.active().filter(campaign__in=campaigns.values("pk"))
+    audiences, edges, campaigns = (
+        Found.among(users(model, reached)) for model in (Audience, Edge, Campaign)
+    )
     return Impact(
-        campaign_count=count_up(campaigns),
-        edge_count=count_up(edges),
-        audience_count=count_up(audiences),
-        booking_count=count_up(bookings),
-        test_visit_count=count_up(visits),
-        first=tuple(str(row) for rows in (campaigns, edges, audiences) for row in first_of(rows))[
+        campaign_count=campaigns.count,
+        edge_count=edges.count,
+        audience_count=audiences.count,
+        booking_count=count_up(Booking.objects.active().filter(campaigns.are("campaign"))),
+        test_visit_count=count_up(TestVisit.objects.kept().filter(campaigns.are("campaign"))),
+        first=tuple(str(row) for found in (campaigns, edges, audiences) for row in found.first())[
             :NAMES_SHOWN
         ],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows that use a word. Few are named by their ids: Postgres takes a word that nobody uses for
+    one of average frequency, and looks through a whole table for the first that does."""
+
+    rows: QuerySet[Any]
+    ids: list[int]
+
+    @classmethod
+    def among(cls, rows: QuerySet[Any]) -> Found:
+        found = rows.order_by().values_list("pk", flat=True)[: COUNT_LIMIT + 1]
+        return cls(rows, sorted(found))
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    @property
+    def is_few(self) -> bool:
+        return self.count <= COUNT_LIMIT
+
+    def are(self, side: str) -> Q:
+        return Q(**{f"{side}__in": self.ids if self.is_few else self.rows.values("pk")})
+
+    def first(self) -> QuerySet[Any]:
+        rows = self.rows
+        if self.is_few:
+            rows = rows.model._default_manager.filter(pk__in=self.ids[:NAMES_SHOWN])
+        joined = rows.select_related("seller", "buyer") if rows.model is Edge else rows
+        return joined.order_by("pk")[:NAMES_SHOWN]
 
 
 def reach(words: set[str]) -> set[str]:
@@ -142,11 +185,6 @@ def users(model: type[Any], words: Iterable[str]) -> QuerySet[Any]:
 
 def count_up(rows: QuerySet[Any]) -> int:
     return rows.order_by()[: COUNT_LIMIT + 1].count()
-
-
-def first_of(rows: QuerySet[Any]) -> QuerySet[Any]:
-    joined = rows.select_related("seller", "buyer") if rows.model is Edge else rows
-    return joined.order_by("pk")[:NAMES_SHOWN]
 
 
 def refuse_if_used(impact: Impact, refusal: str) -> None:
@@ -265,30 +303,47 @@ def pinned_bookings(edge: Edge) -> QuerySet[Booking]:
     return Booking.objects.kept().filter(policy="pinned", pinned_edges__contains=[edge.pk])
 
 
+Pair = tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class EdgeUse:
-    """Who would notice if an edge changed: bookings whose path passes it."""
+    """Who would notice if an edge changed: bookings whose path passes it, and how many pairs of
+    publisher and advertiser they are between. Counting ends with the first booking more than
+    `EDGE_COUNT_LIMIT`."""
 
     booking_count: int
     pair_count: int
 
+    def __bool__(self) -> bool:
+        return self.booking_count > 0
+
+    def __str__(self) -> str:
+        is_exact = self.booking_count <= EDGE_COUNT_LIMIT
+        bookings = min(self.booking_count, EDGE_COUNT_LIMIT)
+        more = "" if is_exact else "more than "
+        said = f"{more}{say_count(bookings, 'active booking')}, between "
+        pairs = f"{say_count(self.pair_count, 'pair')} of publisher and advertiser"
+        return said + (pairs if is_exact else f"at least {pairs}")
+
 
 def impact_of_edge(edge: Edge) -> EdgeUse:
-    """Bookings over the cheapest path are counted per publisher and advertiser, because they share
-    one; pinned ones by their pins."""
-    pinned = pinned_bookings(edge).filter(is_active=True)
-    pairs = set(pinned.values_list("publisher_id", "advertiser_id").distinct())
-    booking_count = pinned.count()
-    counted = Booking.objects.active().exclude(policy="pinned").order_by()
-    graph = Graph(Edge.objects.active().as_links(), dict(Party.objects.values_list("id", "name")))
-    reached: dict[int, dict[int, Path]] = {}
-    for publisher_id, advertiser_id, count in counted.values_list(
-        "publisher_id", "advertiser_id"
-    ).annotate(count=Count("pk")):
-        if publisher_id not in reached:
-            reached[publisher_id] = graph.cheapest_paths(publisher_id)
-        path = reached[publisher_id].get(advertiser_id)
-        if path is not None and edge.pk in path.edge_ids:
-            booking_count += count
-            pairs.add((publisher_id, advertiser_id))
-    return EdgeUse(booking_count, len(pairs))
+    """Bookings over the cheapest path are found by the pairs that it leads over this edge; pinned
+    ones by their pins."""
+    pinned = pinned_bookings(edge).filter(is_active=True).order_by()
+    found: list[Pair] = list(
+        pinned.values_list("publisher_id", "advertiser_id")[: EDGE_COUNT_LIMIT + 1]
+    )
+    passing = load_graph().find_passing(edge.pk)
+    while len(found) <= EDGE_COUNT_LIMIT and (pairs := list(islice(passing, PAIRS_ASKED))):
+        found += find_booked(pairs, EDGE_COUNT_LIMIT + 1 - len(found))
+    return EdgeUse(len(found), len(set(found)))
+
+
+def find_booked(pairs: list[Pair], limit: int) -> list[Pair]:
+    """One for each booking between one of the pairs, as many as wanted."""
+    publishers, advertisers = zip(*pairs, strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(SELECT_BOOKED, [list(publishers), list(advertisers), limit])
+        found: list[Pair] = cursor.fetchall()
+        return found

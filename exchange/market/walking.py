@@ -6,14 +6,15 @@ rule read and evaluated when its seller is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from exchange.market.expressions import read_expression
-from exchange.market.models import Booking, Edge, Party
-from exchange.routing import Graph, Path
+from exchange.market.models import Booking, Edge
+from exchange.market.saved_graph import load_graph
+from exchange.routing import Path
 from targeting import Catalog, ExpressionError
 
 OPENERS_TOLD = 5
@@ -30,10 +31,11 @@ class Walked:
 
 
 def walk(*, booking: Booking, visit: dict[str, Any], catalog: Catalog) -> Walked:
-    """For a booking that takes any path. Three queries, and those of the rules' own names."""
-    graph = Graph(Edge.objects.active().as_links(), dict(Party.objects.values_list("id", "name")))
+    """For a booking that takes any path. Two queries while the graph stays the same, and those of
+    the rules' own names: only edges between the two ends are looked at."""
     source, target, hops = booking.publisher_id, booking.advertiser_id, booking.hop_limit
-    allows = cache(judge_edges(visit, catalog))
+    graph = load_graph().between(source, target, max_hops=hops)
+    allows = cache(judge_edges(graph.links, visit, catalog))
     found = graph.cheapest_paths(source, max_hops=hops, allows=allows).get(target)
     if found:
         return Walked(found, is_open=True)
@@ -46,10 +48,13 @@ def walk(*, booking: Booking, visit: dict[str, Any], catalog: Catalog) -> Walked
     return Walked(nearest, is_open=False, openers=tuple(openers[:OPENERS_TOLD]))
 
 
-def judge_edges(visit: dict[str, Any], catalog: Catalog) -> Callable[[int], bool]:
+def judge_edges(
+    edge_ids: Iterable[int], visit: dict[str, Any], catalog: Catalog
+) -> Callable[[int], bool]:
     """Whether the visit satisfies an edge's rule; one that no longer compiles lets nothing by."""
     columns = ("id", "expression", "seller__organisation_id")
-    rules = {row[0]: row[1:] for row in Edge.objects.active().values_list(*columns).order_by()}
+    edges = Edge.objects.filter(pk__in=list(edge_ids)).order_by()
+    rules = {row[0]: row[1:] for row in edges.values_list(*columns)}
 
     def allows(edge_id: int) -> bool:
         text, organisation_id = rules[edge_id]

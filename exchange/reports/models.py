@@ -92,10 +92,50 @@ class EligibleVisits(models.Model):
                 fields=["day", "campaign", "publisher"], name="eligible_visits_once_per_day"
             )
         ]
-        indexes = [models.Index(fields=["campaign", "day"])]
+        indexes = [
+            models.Index(fields=["campaign", "day"]),
+            # Has all that the page of a publisher sums up.
+            models.Index(
+                fields=["publisher", "day"],
+                include=["campaign", "eligible_visits"],
+                name="eligible_at_publisher",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.day} {self.campaign_id}: {self.eligible_visits}"
+
+
+class EligibleSums(models.Model):
+    """The same over all campaigns, kept by triggers, for charts of the whole exchange. `changes`
+    only grows: whatever was found out about a day holds while it stays the same."""
+
+    day = models.DateField()
+    publisher = models.ForeignKey(
+        "market.Party", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    eligible_visits = models.BigIntegerField()
+    changes = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["day", "publisher"], name="eligible_sums_once_per_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.publisher_id}: {self.eligible_visits}"
+
+
+class KeptCampaigns(models.Model):
+    """The first campaigns of the whole exchange over some days, in some order, and how many there
+    are: counted once for each state of those days, which `key` names."""
+
+    key = models.CharField(max_length=100, unique=True)
+    count = models.PositiveBigIntegerField()
+    first = models.JSONField()
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class DailyVisits(models.Model):

@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import owned, visible
-from exchange.reports.models import DailyVisits, EligibleVisits
+from exchange.reports.models import DailyVisits, EligibleSums, EligibleVisits, KeptCampaigns
 
 TOP_CAMPAIGNS = 25
 DEFAULT_DAYS = 14
+KEPT = 500  # tables of campaigns; the oldest go first
 SORT_FIELDS = {
     "eligible": "total",
     "campaign": "campaign__name",
@@ -75,6 +76,16 @@ class Selection:
                 | Q(campaign__advertiser__name__icontains=self.text)
             )
         return rows
+
+    @property
+    def is_whole(self) -> bool:
+        """Everything that was counted on these days, but for the choice of a publisher."""
+        is_narrow = self.campaign is not None or self.text
+        return not is_narrow and is_exchange_operator(self.viewer)
+
+    def sums(self) -> QuerySet[EligibleSums]:
+        rows = EligibleSums.objects.filter(day__range=(self.first_day, self.last_day))
+        return rows if self.publisher is None else rows.filter(publisher=self.publisher)
 
     def visits(self) -> QuerySet[DailyVisits]:
         """The visits that the eligible ones are a part of: for one campaign, where it is booked."""
@@ -164,15 +175,18 @@ def last_reported_days() -> tuple[date, date] | None:
 
 def read_report(selection: Selection, sort: Sort) -> Report:
     visits = sum_by_cell(selection.visits(), "visits")
-    eligible = sum_by_cell(selection.eligible(), "eligible_visits")
+    eligible = sum_by_cell(
+        selection.sums().exclude(eligible_visits=0) if selection.is_whole else selection.eligible(),
+        "eligible_visits",
+    )
     total_visits = sum(visits.values())
-    campaigns = selection.eligible().values("campaign_id")
+    first, count = find_campaigns(selection, sort)
     return Report(
         selection=selection,
         days=tally_days(selection, visits, eligible),
         publishers=tally_publishers(visits, eligible),
-        campaigns=read_campaigns(selection, sort, total_visits),
-        campaign_count=campaigns.distinct().count(),
+        campaigns=read_campaigns(first, total_visits),
+        campaign_count=count,
         snapshot_ids=read_snapshot_ids(selection),
     )
 
@@ -208,23 +222,69 @@ def sum_by(cells: dict[Cell, int], position: int) -> dict[Any, int]:
     return dict(sums)
 
 
-def read_campaigns(selection: Selection, sort: Sort, total_visits: int) -> list[CampaignTally]:
-    rows = (
-        selection.eligible()
-        .values("campaign_id", name=F("campaign__name"), advertiser=F("campaign__advertiser__name"))
+# Campaign, eligible visits, publishers.
+Sums = tuple[int, int, int]
+
+
+def find_campaigns(selection: Selection, sort: Sort) -> tuple[list[Sums], int]:
+    """The first ones, and how many there are."""
+    if selection.is_whole and selection.publisher is None:
+        return find_kept(selection.first_day, selection.last_day, sort)
+    return count_campaigns(selection.eligible(), sort)
+
+
+def count_campaigns(rows: QuerySet[EligibleVisits], sort: Sort) -> tuple[list[Sums], int]:
+    sums = (
+        rows.values("campaign_id")
         .annotate(total=Sum("eligible_visits"), publishers=Count("publisher", distinct=True))
-        .order_by(*sort.order())[:TOP_CAMPAIGNS]
+        .order_by(*sort.order())
+        .values_list("campaign_id", "total", "publishers")[:TOP_CAMPAIGNS]
     )
+    return list(sums), rows.order_by().values("campaign_id").distinct().count()
+
+
+def find_kept(first_day: date, last_day: date, sort: Sort) -> tuple[list[Sums], int]:
+    """Those of the whole exchange are counted once: they are the same for all who look, until one
+    of the days is counted again. Names that decide an order are those of then."""
+    days = {"day__range": (first_day, last_day)}
+    changes = EligibleSums.objects.filter(**days).aggregate(changes=Sum("changes"))["changes"]
+    key = f"{first_day} {last_day} {'-' * sort.is_descending}{sort.key} {changes or 0}"
+    kept = KeptCampaigns.objects.filter(key=key).first()
+    if kept is not None:
+        return [(row[0], row[1], row[2]) for row in kept.first], kept.count
+    first, count = count_campaigns(EligibleVisits.objects.filter(**days), sort)
+    keep_campaigns(key, first, count)
+    return first, count
+
+
+def keep_newest_days() -> None:
+    """What the page shows first, so that nobody waits for it."""
+    days = last_reported_days()
+    if days is not None:
+        find_kept(*days, Sort())
+
+
+def keep_campaigns(key: str, first: list[Sums], count: int) -> None:
+    kept = KeptCampaigns(key=key, count=count, first=first)
+    KeptCampaigns.objects.bulk_create([kept], ignore_conflicts=True)
+    newest = KeptCampaigns.objects.order_by("-pk").values_list("pk", flat=True)
+    for oldest in newest[KEPT : KEPT + 1]:
+        KeptCampaigns.objects.filter(pk__lte=oldest).delete()
+
+
+def read_campaigns(first: list[Sums], total_visits: int) -> list[CampaignTally]:
+    """By the names of today."""
+    campaigns = Campaign.objects.select_related("advertiser").in_bulk([row[0] for row in first])
     return [
         CampaignTally(
-            eligible=row["total"],
+            eligible=eligible,
             visits=total_visits,
-            campaign_id=row["campaign_id"],
-            campaign=row["name"],
-            advertiser=row["advertiser"],
-            publishers=row["publishers"],
+            campaign_id=campaign_id,
+            campaign=campaigns[campaign_id].name,
+            advertiser=campaigns[campaign_id].advertiser.name,
+            publishers=publishers,
         )
-        for row in rows
+        for campaign_id, eligible, publishers in first
     ]
 
 

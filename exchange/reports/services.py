@@ -23,6 +23,7 @@ from exchange.accounts.permissions import may_start
 from exchange.announcing import announce
 from exchange.reports.job import DayDone, JobError, JobOrder, run_job
 from exchange.reports.models import DailyVisits, ReportRun
+from exchange.reports.queries import keep_newest_days
 from exchange.reports.summaries import replace_days
 from exchange.serving.directory import SnapshotDirectory
 
@@ -242,6 +243,7 @@ def load_summary(*, run: ReportRun, days: list[DayDone]) -> None:
         values_of_wrong_type=sum(day.wrong_values for day in with_log),
         visits_unknown_publisher=unknown,
     )
+    keep_newest_days()
 
 
 def fail(run: ReportRun, message: str) -> None:

@@ -6,11 +6,12 @@ satisfies, which the compiled walk answers for every visit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
+from typing import Protocol
 
-from exchange.routing.graph import MAX_HOPS, Graph, Path
+from exchange.routing.graph import MAX_HOPS, Link, Path
 
 
 class Policy(StrEnum):
@@ -38,7 +39,14 @@ class BrokenPathError(Exception):
         self.edge_id = edge_id
 
 
-def pin_path(graph: Graph, edge_ids: Sequence[int], source: int, target: int) -> Path:
+class WithLinks(Protocol):
+    """Whatever has the active edges by id."""
+
+    @property
+    def links(self) -> Mapping[int, Link]: ...
+
+
+def pin_path(graph: WithLinks, edge_ids: Sequence[int], source: int, target: int) -> Path:
     """The path over exactly these edges, or BrokenPathError."""
     if not edge_ids:
         raise BrokenPathError(Break.EMPTY, None)

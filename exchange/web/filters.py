@@ -10,6 +10,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from exchange.findings.models import BookingFinding
 from exchange.market.models import Attribute, Booking, Campaign, Party
@@ -23,12 +24,19 @@ from exchange.market.querysets import (
     ValueListQuerySet,
 )
 from exchange.snapshots.models import SnapshotBuild
+from exchange.web.forms.naming import NamedChoice
 
 ACTIVE_CHOICES = [("", "Any state"), ("yes", "Active"), ("no", "Switched off")]
 
 
 class ListFilter(forms.Form):
     """A form in the address. `chosen` holds only what is set and makes sense."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            if isinstance(field, NamedChoice):
+                field.offer(field.rows, f"{reverse('party-options')}?side={name}&all=1")
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -44,11 +52,11 @@ def search_field(placeholder: str) -> forms.CharField:
     return forms.CharField(label="Search", required=False, max_length=200, widget=widget)
 
 
-def party_field(label: str, kind: Party.Kind | None, empty: str) -> forms.ModelChoiceField[Party]:
+def party_field(label: str, kind: Party.Kind | None, empty: str) -> NamedChoice:
     parties = Party.objects.order_by("name")
     if kind is not None:
         parties = parties.filter(kind=kind)
-    return forms.ModelChoiceField(parties, label=label, required=False, empty_label=empty)
+    return NamedChoice(parties, label=label, required=False, empty_label=empty)
 
 
 class PartyFilter(ListFilter):

@@ -77,6 +77,17 @@ def count_listed(queryset: QuerySet[Row]) -> str:
     return tell_total(queryset.order_by().values("pk")[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
 
 
+def count_roughly(queryset: QuerySet[Row]) -> str:
+    """As `count_listed`, but where that is only more than its limit, about how many Postgres takes
+    them for; for rows that one column tells apart, of whose values it keeps frequencies."""
+    said = count_listed(queryset)
+    if not said.startswith("more"):
+        return said
+    (found,) = json.loads(queryset.order_by().explain(format="json"))
+    guess = int(found["Plan"]["Plan Rows"])
+    return f"about {round(guess, 2 - len(str(guess))):,}" if guess > COUNT_LIMIT else said
+
+
 def read_page(
     queryset: QuerySet[Row], order: Order, query: QueryDict, *, is_searched: bool = False
 ) -> Page[Row]:

@@ -5,6 +5,7 @@ The path itself is chosen by `exchange.routing`, exactly as the snapshot build d
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,8 +13,9 @@ from fractions import Fraction
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
+from exchange.market.saved_graph import SavedGraph, load_graph
 from exchange.market.visibility import Sight, sight
-from exchange.routing import MAX_HOPS, Graph, Path
+from exchange.routing import MAX_HOPS, Path
 from exchange.routing.alternatives import alternative_paths
 from exchange.routing.policies import BrokenPathError, pin_path
 
@@ -56,22 +58,15 @@ def as_percent(share: Fraction) -> Decimal:
     return (Decimal(share.numerator) * 100 / Decimal(share.denominator)).quantize(Decimal("0.01"))
 
 
-def load_graph() -> Graph:
-    """All active edges, in two queries."""
-    links = Edge.objects.active().as_links()
-    return Graph(links, dict(Party.objects.values_list("id", "name")))
-
-
 def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
-    """Bookings must come with `campaign__advertiser` and `publisher`; three queries in all."""
+    """Bookings must come with `campaign__advertiser` and `publisher`; two queries in all while the
+    graph stays the same."""
     bookings = list(bookings)
     if not bookings:
         return []
     graph = load_graph()
-    reached = {
-        key: graph.cheapest_paths(key[0], max_hops=key[1]) for key in set(map(reach_of, bookings))
-    }
-    chosen = [choose_path(booking, graph, reached[reach_of(booking)]) for booking in bookings]
+    cheapest = find_cheapest(bookings, graph)
+    chosen = [choose_path(booking, graph, cheapest) for booking in bookings]
     edges = load_edges(chosen)
     return [
         describe_path(booking, path, edges, viewer)
@@ -79,21 +74,40 @@ def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
     ]
 
 
-def reach_of(booking: Booking) -> tuple[int, int]:
-    """Where its paths begin, and how many hops they may have."""
-    return booking.publisher_id, hops_of(booking)
+# Where paths begin, how many hops they may have, and where they end.
+Ends = tuple[int, int, int]
+
+
+def find_cheapest(bookings: Iterable[Booking], graph: SavedGraph) -> dict[Ends, Path]:
+    """One walk for all that begin at the same publisher under the same limit."""
+    wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for booking in bookings:
+        if booking.policy != Booking.Policy.PINNED:
+            wanted[booking.publisher_id, hops_of(booking)].add(booking.campaign.advertiser_id)
+    return {
+        (publisher_id, hops, advertiser_id): path
+        for (publisher_id, hops), advertiser_ids in wanted.items()
+        for advertiser_id, path in graph.cheapest_paths(
+            publisher_id, advertiser_ids, max_hops=hops
+        ).items()
+    }
 
 
 def hops_of(booking: Booking) -> int:
     return booking.hop_limit if booking.policy == Booking.Policy.ANY else MAX_HOPS
 
 
-def choose_path(booking: Booking, graph: Graph, cheapest: dict[int, Path]) -> Path | None:
+def choose_path(booking: Booking, graph: SavedGraph, cheapest: dict[Ends, Path]) -> Path | None:
     advertiser_id = booking.campaign.advertiser_id
     if booking.policy != Booking.Policy.PINNED:
-        return cheapest.get(advertiser_id)
+        return cheapest.get((booking.publisher_id, hops_of(booking), advertiser_id))
+    return find_pinned(booking, graph)
+
+
+def find_pinned(booking: Booking, graph: SavedGraph) -> Path | None:
+    source, target = booking.publisher_id, booking.campaign.advertiser_id
     try:
-        return pin_path(graph, booking.pinned_edges, booking.publisher_id, advertiser_id)
+        return pin_path(graph, booking.pinned_edges, source, target)
     except BrokenPathError:
         return None
 
@@ -142,17 +156,17 @@ def explain_no_path(booking: Booking) -> str:
 def offer_pins(booking: Booking) -> list[tuple[str, str]]:
     """Paths that the booking may be pinned to, as choices of a form; the pinned one is among them
     also where others are cheaper."""
-    names = dict(Party.objects.values_list("id", "name"))
-    links = list(Edge.objects.active().as_links())
+    graph = load_graph()
     source, target = booking.publisher_id, booking.campaign.advertiser_id
+    links = graph.between(source, target).links.values()
     paths = alternative_paths(links, source, target, limit=PINS_OFFERED)
-    pinned = choose_path(booking, Graph(links, names), {}) if booking.pinned_edges else None
+    pinned = find_pinned(booking, graph) if booking.pinned_edges else None
     if pinned and pinned not in paths:
         paths.append(pinned)
     return [
         (
             ",".join(map(str, path.edge_ids)),
-            f"{' → '.join(names[party_id] for party_id in path.party_ids)}"
+            f"{' → '.join(graph.names[party_id] for party_id in path.party_ids)}"
             f" · fees {as_percent(1 - path.net_share)} %",
         )
         for path in paths

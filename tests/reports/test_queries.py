@@ -1,6 +1,17 @@
+from datetime import date
+
+import pytest
+from django.db.models import Sum
+
 from exchange.accounts.models import Organisation, Role, User
 from exchange.market.models import Campaign, Party
-from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.reports.models import (
+    DailyVisits,
+    EligibleSums,
+    EligibleVisits,
+    KeptCampaigns,
+    ReportRun,
+)
 from exchange.reports.queries import Selection, Sort, Tally, last_reported_days, read_report
 from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID, make_run
 from tests.trading import Exchange, exchange
@@ -83,3 +94,50 @@ def test_people_read_about_their_own_campaigns_and_publishers(exchange: Exchange
     # Rival's campaign was once eligible at the Herald, but is not booked there: no whole to show.
     assert read(exchange.rival.people[Role.ANALYST]) == (5, 0, {"Winter"})
     assert read(exchange.northgate.people[Role.ANALYST]) == (0, 0, set())
+
+
+def sum_raw_rows() -> dict[tuple[date, int], int]:
+    rows = EligibleVisits.objects.order_by().values_list("day", "publisher")
+    return {(day, pk): total for day, pk, total in rows.annotate(total=Sum("eligible_visits"))}
+
+
+def test_the_whole_exchange_is_counted_once_until_a_day_changes(
+    summer_report: ReportRun, carol: User, campaign: Campaign, gazette: Party, soda: Party
+) -> None:
+    whole = Selection(FIRST, SECOND, carol)
+    winter = Campaign.objects.create(advertiser=soda, name="Winter", expression="true")
+
+    def read() -> tuple[int, list[tuple[str, int]], int]:
+        report = read_report(whole, Sort())
+        named = [(row.campaign, row.eligible) for row in report.campaigns]
+        sums = EligibleSums.objects.exclude(eligible_visits=0)
+        assert sum_raw_rows() == {(row.day, row.publisher_id): row.eligible_visits for row in sums}
+        return report.total.eligible, named, report.campaign_count
+
+    assert read() == (75, [("Summer", 75)], 1)
+    assert read() == (75, [("Summer", 75)], 1)
+    assert KeptCampaigns.objects.count() == 1
+    rows = [
+        EligibleVisits(day=day, campaign=winter, publisher=gazette, eligible_visits=50, run=run)
+        for day, run in ((FIRST, summer_report), (SECOND, summer_report))
+    ]
+    EligibleVisits.objects.bulk_create(rows)
+    assert read() == (175, [("Winter", 100), ("Summer", 75)], 2)
+    EligibleVisits.objects.filter(campaign=winter).update(eligible_visits=1)
+    assert read() == (77, [("Summer", 75), ("Winter", 2)], 2)
+    EligibleVisits.objects.filter(campaign=winter).update(campaign=campaign, publisher=gazette)
+    assert read() == (77, [("Summer", 77)], 1)
+    EligibleVisits.objects.filter(day=FIRST).delete()
+    assert read() == (46, [("Summer", 46)], 1)
+    Campaign.objects.filter(pk=campaign.pk).update(name="High summer")
+    assert read() == (46, [("High summer", 46)], 1)
+
+
+def test_only_so_many_tables_are_kept(
+    summer_report: ReportRun, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exchange.reports.queries.KEPT", 2)
+    for sort in ("campaign", "-campaign", "advertiser", "-advertiser"):
+        read_report(Selection(FIRST, SECOND, carol), Sort.of(sort))
+    assert KeptCampaigns.objects.count() == 2
+    assert read_report(Selection(FIRST, SECOND, carol), Sort.of("campaign")).campaign_count == 1

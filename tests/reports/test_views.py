@@ -169,7 +169,8 @@ def test_the_number_of_queries_does_not_grow_with_the_campaigns(
             day=FIRST, campaign=campaign, publisher=herald, eligible_visits=3, run=summer_report
         )
         make_run(status="failed", requested_by=carol)
-    with django_assert_num_queries(11):
+    page_text(client)  # whoever looks first has them counted
+    with django_assert_num_queries(12):
         page_text(client)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from exchange.routing import MAX_HOPS, Link
 from exchange.routing.alternatives import alternative_paths
+from tests.routing.graphs import Drawn, diamonds, enumerate_simple_paths, graphs, ladders
 
 
 def link(edge_id: int, seller_id: int, buyer_id: int, percent: int = 0) -> Link:
@@ -38,3 +42,16 @@ def test_no_more_than_asked_for_and_none_where_none_leads() -> None:
     assert len(alternative_paths(links, 0, 9, limit=3)) == 3
     assert alternative_paths(links, 9, 0, limit=3) == []
     assert alternative_paths(links, 0, 77, limit=3) == []
+
+
+@given(graphs(max_size=8, max_links=20) | ladders() | diamonds(), st.integers(1, 20))
+@settings(max_examples=200, deadline=None)
+def test_they_are_the_cheapest_of_all_simple_paths(drawn: Drawn, limit: int) -> None:
+    links, names = drawn
+    target = max(names)
+    every = [path for path in enumerate_simple_paths(links, 0) if path.party_ids[-1] == target]
+    found = alternative_paths(links, 0, target, limit=limit)
+    assert all(path in every for path in found)
+    assert len({path.edge_ids for path in found}) == len(found)
+    shares = sorted((path.net_share for path in every), reverse=True)
+    assert [path.net_share for path in found] == shares[:limit]

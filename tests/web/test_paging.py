@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.db.models.functions import Length
 from django.http import Http404, QueryDict
 
-from exchange.market.models import Edge, Party
-from exchange.web.paging import PAGE_SIZE, Order, Page, read_page, write_cursor
+from exchange.market.models import Campaign, Edge, Party
+from exchange.web.paging import PAGE_SIZE, Order, Page, count_roughly, read_page, write_cursor
 
 BY_NAME = Order(("name",))
 BY_NAMES = Order(("seller__name", "buyer__name"))
@@ -69,3 +71,24 @@ def test_says_that_there_are_more_than_it_counts(monkeypatch: pytest.MonkeyPatch
 def test_a_cursor_that_makes_no_sense_is_a_page_that_does_not_exist(cursor: str) -> None:
     with pytest.raises(Http404):
         read_parties(after=cursor)
+
+
+def test_large_numbers_are_told_roughly_and_small_ones_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    live = Campaign.objects.filter(status="live")
+    assert count_roughly(live) == "60"
+    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", 20)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE market_campaign")
+    assert count_roughly(live) == "about 60"
+    assert count_roughly(live.filter(name="Crowd 001")) == "1"
+
+
+def test_a_guess_that_is_too_low_is_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Postgres expects one row in two hundred to satisfy what it has no frequencies of."""
+    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", 20)
+    doubled = Campaign.objects.annotate(letters=Length("name")).filter(letters=9)
+    assert count_roughly(doubled) == "more than 20"

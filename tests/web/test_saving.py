@@ -103,7 +103,7 @@ def test_a_change_of_an_edge_says_first_whom_it_hits(
     bob: User, booking: Booking, edges: tuple[Edge, Edge], log_in: LogIn
 ) -> None:
     html = log_in(bob).get(f"/edges/{edges[0].pk}/edit/").content.decode()
-    assert "1 active booking between 1 publisher" in html
+    assert "on the path of 1 active booking, between 1 pair of publisher and advertiser." in html
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from exchange.market.demo.vocabulary import BLOCKED_DOMAINS, DEALS, SEGMENTS
 from exchange.market.demo.world import CITIES
 from exchange.market.expressions import read_expression
 from exchange.market.services.test_visits import run_visit
-from exchange.routing import Graph, Path
+from exchange.routing import Path
 
 LISTS: dict[str, tuple[str, Sequence[str]]] = {
     "blocked_sites": ("Websites that the exchange keeps brands away from.", BLOCKED_DOMAINS),
@@ -130,14 +130,6 @@ def draw_routing(path: Path | None, rng: random.Random) -> Routing:
     if path is None:
         return Routing("cheapest", hop_limit, ())
     return Routing(policy, hop_limit, path.edge_ids)
-
-
-def find_paths() -> dict[int, dict[int, Path]]:
-    """By publisher and advertiser, over the edges that were just loaded."""
-    parties = models.Party.objects.all()
-    graph = Graph(models.Edge.objects.active().as_links(), dict(parties.values_list("id", "name")))
-    publishers = parties.filter(kind="publisher").values_list("id", flat=True)
-    return {publisher: graph.cheapest_paths(publisher) for publisher in publishers}
 
 
 def create_test_visits(reference: date) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from io import StringIO
 from typing import TypeVar
@@ -21,7 +21,7 @@ from exchange.market import models
 from exchange.market.bulk import Report, build_indexes_last
 from exchange.market.demo import campaigns as generated
 from exchange.market.demo import extras
-from exchange.market.demo.graph import Graph, build_graph
+from exchange.market.demo.graph import Graph, GraphSize, build_graph
 from exchange.market.demo.publishers import PUBLISHERS
 from exchange.market.demo.rows import COPY_BOOKINGS, COPY_CAMPAIGNS, RowWriter
 from exchange.market.recording import Source, recording
@@ -52,6 +52,7 @@ class Market:
     seed: int
     campaigns: int
     reference: date
+    graph: GraphSize = field(default_factory=GraphSize)
 
 
 def is_market_loaded() -> bool:
@@ -70,7 +71,7 @@ def load_market(*, market: Market, report: Report) -> None:
 
 
 def _load_market(market: Market, report: Report) -> None:
-    graph = build_graph(market.seed)
+    graph = build_graph(market.seed, market.graph)
     party_ids = _load_graph(graph)
     writer = RowWriter(market.seed, market.reference, party_ids)
     is_large = market.campaigns >= LARGE_LOAD

@@ -6,7 +6,8 @@ while Postgres takes in the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 
@@ -15,6 +16,7 @@ from exchange.market.catalog import load_catalog
 from exchange.market.demo import extras
 from exchange.market.demo.campaigns import Campaign
 from exchange.market.demo.chance import stream
+from exchange.market.saved_graph import load_graph
 from exchange.market.services.value_lists import as_array_text
 from exchange.market.uses import Reader, digest_of
 from exchange.routing import Path
@@ -50,16 +52,32 @@ class RowWriter:
         self._owners = dict(models.Party.objects.values_list("id", "organisation_id"))
         self._reader = Reader(load_catalog())
         self._reader.prepare(self._owners.values())
-        self._paths = extras.find_paths()
+        self._graph = load_graph()
 
     def write(self, ids: Sequence[int], campaigns: Iterator[Campaign]) -> Batch:
         """Takes as many campaigns as there are ids."""
         numbered = list(zip(ids, campaigns, strict=False))
+        paths = self._find_paths(campaign for _, campaign in numbered)
         first = "".join([self._campaign_line(id_, campaign) for id_, campaign in numbered])
         second = "".join(
-            [line for id_, campaign in numbered for line in self._booking_lines(id_, campaign)]
+            [
+                line
+                for id_, campaign in numbered
+                for line in self._booking_lines(id_, campaign, paths)
+            ]
         )
         return Batch(len(numbered), first, second)
+
+    def _find_paths(self, campaigns: Iterable[Campaign]) -> dict[int, dict[int, Path]]:
+        """By publisher and advertiser: the cheapest ones of all that these campaigns book."""
+        wanted: dict[int, set[int]] = defaultdict(set)
+        for campaign in campaigns:
+            for publisher in campaign.publishers:
+                wanted[self._party_ids[publisher]].add(self._party_ids[campaign.advertiser])
+        return {
+            publisher_id: self._graph.cheapest_paths(publisher_id, advertiser_ids)
+            for publisher_id, advertiser_ids in wanted.items()
+        }
 
     def _campaign_line(self, id_: int, campaign: Campaign) -> str:
         advertiser_id = self._party_ids[campaign.advertiser]
@@ -84,11 +102,13 @@ class RowWriter:
         )
         return "\t".join(fields) + "\n"
 
-    def _booking_lines(self, id_: int, campaign: Campaign) -> Iterator[str]:
+    def _booking_lines(
+        self, id_: int, campaign: Campaign, paths: dict[int, dict[int, Path]]
+    ) -> Iterator[str]:
         advertiser_id, now = self._party_ids[campaign.advertiser], self._now_text
         for publisher in campaign.publishers:
             publisher_id = self._party_ids[publisher]
-            path: Path | None = self._paths[publisher_id].get(advertiser_id)
+            path = paths[publisher_id].get(advertiser_id)
             routing = extras.draw_routing(path, self._rng)
             pins = ",".join(map(str, routing.pinned_edges))
             yield (

@@ -10,11 +10,14 @@ from datetime import datetime
 from typing import Any, cast
 
 from django import forms
+from django.urls import reverse
 
+from exchange.accounts.models import Organisation
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned
 from exchange.web.forms.expressions import ExpressionForm
+from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.picking import CampaignPicker
 from exchange.web.forms.saving import PersonForm, confirmation, offer_parties
 from exchange.web.paths import offer_pins
@@ -33,12 +36,16 @@ class PartyForm(PersonForm):
     class Meta:
         model = Party
         fields = ["name", "kind", "seller_id", "domain", "organisation"]
+        field_classes = {"organisation": NamedChoice}
         labels = {"seller_id": "Seller id"}
         help_texts = {"domain": "Optional, for example news.example"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not is_exchange_operator(self.person):
+        if is_exchange_operator(self.person):
+            organisation = cast("NamedChoice", self.fields["organisation"])
+            organisation.offer(Organisation.objects.all(), reverse("organisation-options"))
+        else:
             del self.fields["organisation"]
 
 
@@ -46,6 +53,7 @@ class EdgeForm(ExpressionForm):
     class Meta:
         model = Edge
         fields = ["seller", "buyer", "fee_percent", "is_active", "is_disclosed", "expression"]
+        field_classes = {"seller": NamedChoice, "buyer": NamedChoice}
         labels = {
             "fee_percent": "Fee in percent",
             "is_active": "Active: visits may pass this edge",
@@ -90,6 +98,7 @@ class CampaignForm(ExpressionForm):
             "labels",
             "expression",
         ]
+        field_classes = {"advertiser": NamedChoice}
         labels = {
             "bid_cpm": "Bid (CPM)",
             "expression": "Targeting: which visits this campaign wants",
@@ -143,6 +152,7 @@ class BookingForm(PersonForm):
     class Meta:
         model = Booking
         fields = ["campaign", "publisher", "policy", "hop_limit", "is_active"]
+        field_classes = {"publisher": NamedChoice}
         labels = {
             "policy": "Path",
             "hop_limit": "Most hops",

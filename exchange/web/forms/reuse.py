@@ -9,11 +9,13 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.urls import reverse
 
 from exchange.accounts.models import Organisation
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList
 from exchange.web.forms.expressions import ExpressionForm
+from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.saving import PersonForm, confirmation
 from exchange.web.visit_texts import VisitProblemError, read_visit
 
@@ -24,8 +26,8 @@ BETWEEN_VALUES = re.compile(r"[\n,;\t]")
 def offer_organisations(form: PersonForm) -> None:
     """Operators act for everyone; everybody else for their own organisation, unasked."""
     if is_exchange_operator(form.person):
-        field = cast("forms.ModelChoiceField[Organisation]", form.fields["organisation"])
-        field.queryset = Organisation.objects.order_by("name")
+        field = cast("NamedChoice", form.fields["organisation"])
+        field.offer(Organisation.objects.all(), reverse("organisation-options"))
         field.empty_label = "Choose an organisation"
         field.initial = form.person.organisation_id
     else:
@@ -38,6 +40,7 @@ class AudienceForm(ExpressionForm):
     class Meta:
         model = Audience
         fields = ["name", "organisation", "description", "expression"]
+        field_classes = {"organisation": NamedChoice}
         labels = {"expression": "Who belongs to it: which visits"}
         help_texts = {
             "name": "Expressions use it as @name.",
@@ -77,6 +80,7 @@ class ValueListForm(PersonForm):
     class Meta:
         model = ValueList
         fields = ["name", "type", "organisation", "description"]
+        field_classes = {"organisation": NamedChoice}
         help_texts = {
             "name": "Expressions use it as $name.",
             "organisation": "A list of the exchange itself can be used by everybody.",

@@ -14,11 +14,13 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
+from django.urls import reverse
 
 from exchange.accounts.models import User
 from exchange.market.models import Party
 from exchange.market.services import FailingVisitsError, Outcome, StaleSaveError
 from exchange.market.visibility import belonging_of
+from exchange.web.forms.naming import NamedChoice
 from targeting import ExpressionError
 
 
@@ -96,8 +98,8 @@ def show_value(row: Model, name: str) -> str:
 
 def offer_parties(form: forms.BaseForm, name: str, parties: QuerySet[Party]) -> None:
     """Only those who can stand there, by name."""
-    field = cast("forms.ModelChoiceField[Party]", form.fields[name])
-    field.queryset = parties.order_by("name")
+    field = cast("NamedChoice", form.fields[name])
+    field.offer(parties, f"{reverse('party-options')}?side={name}")
     article = "an" if name[0] in "aeiou" else "a"
     field.empty_label = f"Choose {article} {name}"
 

@@ -104,4 +104,4 @@ def suggest_campaigns(request: HttpRequest) -> HttpResponse:
     campaigns = offer(Campaign.objects.kept().with_advertiser(), request.user)
     campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("-id")
     labels = [campaign_label(campaign) for campaign in campaigns[:SUGGESTIONS]]
-    return render(request, "market/_campaign_options.html", {"labels": labels})
+    return render(request, "parts/_options.html", {"labels": labels})

@@ -3,16 +3,20 @@ list."""
 
 from __future__ import annotations
 
-from django.db.models import Count
+from typing import Any
+
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from exchange.accounts.models import User
+from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import visible
 from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
+from exchange.web.paging import count_listed, count_roughly
 from exchange.web.views.listing import person_of
 
 KIND_PLURALS = {
@@ -32,24 +36,30 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
         "last_report": ReportRun.objects.order_by("-id").first(),
         "statuses": count_by_status(person),
         "kinds": count_by_kind(person),
-        "edge_count": visible(Edge.objects.active(), person).count(),
-        "booking_count": visible(Booking.objects.active(), person).count(),
+        "edge_count": count(Edge.objects.active(), person),
+        "booking_count": count(Booking.objects.active(), person),
     }
     return render(request, "dashboard.html", context)
 
 
-def count_by_status(person: User) -> list[tuple[str, str, int]]:
+def count(rows: QuerySet[Any], person: User) -> str:
+    """Whoever sees all of a large exchange is told about how much it is: nobody waits for a number
+    to be counted that is another one a moment later."""
+    seen = visible(rows.order_by(), person)
+    return count_roughly(seen) if is_exchange_operator(person) else count_listed(seen)
+
+
+def count_by_status(person: User) -> list[tuple[str, str, str]]:
     """(status, label, campaigns) for every status, also those without a campaign."""
-    rows = (
-        visible(Campaign.objects.order_by(), person)
-        .values_list("status")
-        .annotate(count=Count("pk"))
-    )
-    counts = dict(rows)
-    return [(value, label, counts.get(value, 0)) for value, label in Campaign.Status.choices]
+    kept = Campaign.objects.kept()
+    return [
+        (value, label, count(kept.filter(status=value), person))
+        for value, label in Campaign.Status.choices
+    ]
 
 
-def count_by_kind(person: User) -> list[tuple[str, str, int]]:
-    rows = visible(Party.objects.order_by(), person).values_list("kind").annotate(count=Count("pk"))
-    counts = dict(rows)
-    return [(kind, KIND_PLURALS[kind], counts.get(kind, 0)) for kind in Party.Kind]
+def count_by_kind(person: User) -> list[tuple[str, str, str]]:
+    kept = Party.objects.kept()
+    return [
+        (kind, KIND_PLURALS[kind], count(kept.filter(kind=kind), person)) for kind in Party.Kind
+    ]

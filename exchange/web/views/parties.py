@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.querysets import count_of
 from exchange.market.services import save_party
-from exchange.market.visibility import visible
+from exchange.market.visibility import SIDES, owned, visible
 from exchange.web.filters import PartyFilter
 from exchange.web.forms import PartyForm, save_form
 from exchange.web.paging import Order, count_listed
@@ -26,6 +26,9 @@ from exchange.web.views.listing import (
 
 BY_NAME = Order(("name",))
 EDGES_SHOWN = 25
+SUGGESTIONS = 12
+# Whose own side of a trade it is: a form offers the person's own parties there.
+OWN_SIDES = {"seller", "advertiser"}
 
 
 @require_safe
@@ -68,3 +71,17 @@ def edit_party(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         messages.success(request, f"{party.name} is saved.")
         return redirect("party-detail", party.pk)
     return show_form(request, "market/party_form.html", form, party=party)
+
+
+@require_safe
+def suggest_parties(request: HttpRequest) -> HttpResponse:
+    """Options for a field that takes a party by typing: those that can stand at `?side=`, where a
+    form asks for the person's own side only theirs, with `?all=1` also retired ones."""
+    side = request.GET.get("side", "")
+    parties = Party.objects.filter(kind__in=SIDES.get(side, Party.Kind))
+    if not request.GET.get("all"):
+        parties = parties.kept()
+        parties = owned(parties, request.user) if side in OWN_SIDES else parties
+    named = parties.filter(name__icontains=request.GET.get(side, "").strip()).order_by("name")
+    labels = list(named.values_list("name", flat=True)[:SUGGESTIONS])
+    return render(request, "parts/_options.html", {"labels": labels})

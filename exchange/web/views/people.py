@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from exchange.accounts.forms import PersonForm
-from exchange.accounts.models import User
-from exchange.accounts.permissions import require_edit
+from exchange.accounts.models import Organisation, User
+from exchange.accounts.permissions import is_exchange_operator, require_edit
 from exchange.accounts.services import find_just_made, reset_password, save_person
 from exchange.market.visibility import visible
 from exchange.web.filters import ListFilter
@@ -24,6 +24,7 @@ from exchange.web.views.listing import (
 )
 
 BY_NAME = Order(("username",))
+SUGGESTIONS = 12
 
 
 @require_safe
@@ -96,3 +97,14 @@ def switch_person(request: HttpRequest, pk: int) -> HttpResponse:
         said = "may log in again" if person.is_active else "may no longer log in"
         messages.success(request, f"{person.username} {said}.")
     return redirect("person-list")
+
+
+@require_safe
+def suggest_organisations(request: HttpRequest) -> HttpResponse:
+    """Options for a field that takes an organisation by typing."""
+    if not is_exchange_operator(request.user):
+        raise PermissionDenied("Only the exchange's people choose among organisations.")
+    text = request.GET.get("organisation", "").strip()
+    named = Organisation.objects.filter(name__icontains=text).order_by("name")
+    labels = list(named.values_list("name", flat=True)[:SUGGESTIONS])
+    return render(request, "parts/_options.html", {"labels": labels})

@@ -1,0 +1,392 @@
+"""Every address of the exchange with what to ask there: real objects, small, usual and large ones.
+
+What is not asked is named in `LEFT_OUT` with its reason; a test holds both against the addresses
+that there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Model, QuerySet
+from django.db.models.functions import Length
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from exchange.accounts.models import ApiKey, User
+from exchange.accounts.permissions import is_exchange_operator
+from exchange.findings.models import BookingFinding
+from exchange.market.models import (
+    Attribute,
+    Audience,
+    Booking,
+    Campaign,
+    Edge,
+    Party,
+    TestVisit,
+    ValueList,
+)
+from exchange.market.visibility import owned, visible
+from exchange.snapshots.models import SnapshotBuild
+from exchange.web.kinds import KINDS
+from exchange.web.paging import write_cursor
+
+ONLY_POST = "it changes something and shows another page"
+LEFT_OUT = {
+    "logout": ONLY_POST,
+    "campaign-status": ONLY_POST,
+    "api-key-revoke": ONLY_POST,
+    "person-password": ONLY_POST,
+    "person-switch": ONLY_POST,
+    "snapshot-build": ONLY_POST,
+    "snapshot-activate": ONLY_POST,
+    "snapshot-roll-back": ONLY_POST,
+    "report-run": ONLY_POST,
+    **{f"{slug}-retire": ONLY_POST for slug in KINDS},
+    **{f"{slug}-revert": ONLY_POST for slug in KINDS},
+    "login": "it sends on whoever is logged in",
+    "admin:login": "it sends on to the exchange's log-in",
+    "admin:logout": ONLY_POST,
+    "admin:password_change": "the exchange's own page does it",
+    "admin:password_change_done": "the exchange's own page does it",
+    "admin:autocomplete": "no table offers it",
+    "admin:view_on_site": "it sends on",
+    "admin:app_list": "a part of the index",
+    "admin:(?P<url>.*)$": "there is nothing",
+    "admin:<path:object_id>/": "it sends on to the row's page",
+}
+LEFT_OUT_ENDINGS = {"_add": "nobody adds rows there", "_delete": "nobody deletes rows there"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request; `what` tells which object or search. With `data` it is posted, as a page's
+    script does, and nothing is saved."""
+
+    name: str
+    what: str
+    address: str
+    data: dict[str, Any] = field(default_factory=dict)
+    is_json: bool = False
+
+
+def find_names() -> set[str]:
+    return {name for name, _ in walk(get_resolver())}
+
+
+def walk(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            inner = f"{entry.namespace}:" if entry.namespace else ""
+            yield from walk(entry, space + inner)
+        else:
+            yield f"{space}{entry.name or entry.pattern}", entry
+
+
+def is_left_out(name: str) -> bool:
+    return name in LEFT_OUT or (
+        name.startswith("admin:") and name.endswith(tuple(LEFT_OUT_ENDINGS))
+    )
+
+
+def ask_all(person: User) -> Iterator[Question]:
+    """What this person would be shown."""
+    for name in sorted(find_names()):
+        if not is_left_out(name):
+            yield from ask(name, person)
+
+
+def ask(name: str, person: User) -> Iterator[Question]:
+    if name.startswith("admin:"):
+        yield from ask_admin(name, person)
+    elif name in SPECIAL:
+        yield from SPECIAL[name](name, person)
+    else:
+        slug, _, page = name.rpartition("-")
+        if page in ("detail", "edit", "history", "values") and slug in PICKS:
+            for what, row in PICKS[slug](person, page == "edit"):
+                yield Question(name, what, reverse(name, args=[row.pk]))
+        else:
+            yield Question(name, "", reverse(name))
+
+
+Picked = Iterator[tuple[str, Any]]
+
+
+def see(rows: QuerySet[Any], person: User, is_edit: bool) -> QuerySet[Any]:
+    return owned(rows, person) if is_edit else visible(rows, person)
+
+
+def first_of(**ordered: QuerySet[Any]) -> Picked:
+    """The first row of each query that has one, each row once."""
+    seen: set[int] = set()
+    for what, rows in ordered.items():
+        row = rows.first()
+        if row is not None and row.pk not in seen:
+            seen.add(row.pk)
+            yield what.replace("_", " "), row
+
+
+def pick_parties(person: User, is_edit: bool) -> Picked:
+    rows = see(Party.objects.kept(), person, is_edit)
+    sizes = rows.annotate(size=Count("sales", distinct=True) + Count("purchases", distinct=True))
+    return first_of(
+        most_edges=sizes.order_by("-size", "pk"),
+        publisher=rows.filter(kind="publisher").order_by("pk"),
+        advertiser=rows.filter(kind="advertiser").order_by("pk"),
+        last=rows.order_by("-pk"),
+    )
+
+
+def pick_edges(person: User, is_edit: bool) -> Picked:
+    rows = see(Edge.objects.active(), person, is_edit).order_by("pk")
+    inner = rows.filter(seller__kind="intermediary", buyer__kind="intermediary")
+    busiest = inner.annotate(size=Count("buyer__sales")).order_by("-size", "pk")
+    return first_of(
+        busy_middle=busiest,
+        of_a_publisher=rows.filter(seller__kind="publisher"),
+        last_middle=inner.order_by("-pk"),
+        to_an_advertiser=rows.filter(buyer__kind="advertiser"),
+        switched_off=see(Edge.objects.filter(is_active=False), person, is_edit).order_by("pk"),
+        long_rule=rows.annotate(size=Length("expression")).order_by("-size", "pk"),
+    )
+
+
+def pick_campaigns(person: User, is_edit: bool) -> Picked:
+    rows = see(Campaign.objects.kept(), person, is_edit)
+    booked = Booking.objects.values("campaign").annotate(n=Count("pk")).order_by("-n", "campaign")
+    most = [row["campaign"] for row in booked[:1]]
+    return first_of(
+        most_bookings=rows.filter(pk__in=most).order_by("pk"),
+        first=rows.order_by("pk"),
+        long_targeting=rows.annotate(size=Length("expression")).order_by("-size", "pk"),
+        newest=rows.order_by("-pk"),
+    )
+
+
+def pick_bookings(person: User, is_edit: bool) -> Picked:
+    rows = see(Booking.objects.kept(), person, is_edit).order_by("-pk")
+    found = BookingFinding.objects.order_by("-pk").values("booking")[:1]
+    return first_of(
+        **{policy: rows.filter(policy=policy) for policy in Booking.Policy.values},
+        wide=rows.filter(policy="any").order_by("-hop_limit", "pk"),
+        with_a_finding=rows.filter(pk__in=found),
+    )
+
+
+def pick_used(model: type[Model], prefix: str, key: str) -> Callable[[User, bool], Picked]:
+    """The one that most campaigns use, the first and the last."""
+
+    def pick(person: User, is_edit: bool) -> Picked:
+        rows: QuerySet[Any] = see(model._default_manager.all(), person, is_edit).order_by("pk")
+        uses = Campaign.objects.order_by()[:5_000].values_list("uses", flat=True)
+        words = [
+            word.removeprefix(prefix) for found in uses for word in found if word.startswith(prefix)
+        ]
+        plain = [word for word in words if ":" not in word]  # not how a list is used
+        common = max(set(plain), key=plain.count) if plain else None
+        most = rows.filter(**{key: common}) if common else rows.none()
+        return first_of(most_used=most, first=rows, last=rows.order_by("-pk"))
+
+    return pick
+
+
+def pick_any(model: type[Model]) -> Callable[[User, bool], Picked]:
+    def pick(person: User, is_edit: bool) -> Picked:
+        rows: QuerySet[Any] = see(model._default_manager.all(), person, is_edit)
+        return first_of(first=rows.order_by("pk"), last=rows.order_by("-pk"))
+
+    return pick
+
+
+PICKS: dict[str, Callable[[User, bool], Picked]] = {
+    "party": pick_parties,
+    "edge": pick_edges,
+    "campaign": pick_campaigns,
+    "booking": pick_bookings,
+    "audience": pick_used(Audience, "audience:", "pk"),
+    "value-list": pick_used(ValueList, "list:", "pk"),
+    "attribute": pick_used(Attribute, "attribute:", "name"),
+    "test-visit": pick_any(TestVisit),
+    "api-key": pick_any(ApiKey),
+    "person": pick_any(User),
+}
+
+
+# Lists, with their searches and filters, and the page behind the first.
+
+SEARCHES = {
+    "party-list": ["q=a", "q=nothing+like+it", "kind=advertiser"],
+    "edge-list": ["q=news", "q=nothing+like+it", "active=no"],
+    "campaign-list": ["q=sale", "q=nothing+like+it", "status=draft", "label=brand", "q=12345"],
+    "booking-list": ["q=news", "q=nothing+like+it", "status=draft", "active=no"],
+    "finding-list": ["kind=no_path", "kind=cycle", "q=news", "q=nothing+like+it"],
+    "audience-list": ["q=brand"],
+    "value-list-list": ["q=site"],
+    "attribute-list": ["q=geo"],
+    "snapshot-list": ["status=failed"],
+    "report-eligible-visits": ["q=news", "sort=campaign", "sort=-publishers"],
+}
+NAMED_FILTERS = {
+    "edge-list": ["seller", "buyer"],
+    "campaign-list": ["advertiser"],
+    "booking-list": ["publisher"],
+    "report-eligible-visits": ["publisher", "campaign"],
+}
+
+
+def ask_list(name: str, person: User) -> Iterator[Question]:
+    address = reverse(name)
+    yield Question(name, "", address)
+    for search in SEARCHES.get(name, []):
+        yield Question(name, search, f"{address}?{search}")
+    for side in NAMED_FILTERS.get(name, []):
+        pk = find_filter(side, person)
+        if pk is not None:
+            yield Question(name, f"one {side}", f"{address}?{side}={pk}")
+    if name in ("campaign-list", "booking-list"):
+        model: Any = Campaign if name == "campaign-list" else Booking
+        rows = visible(model.objects.kept(), person).order_by("-pk").values_list("pk", flat=True)
+        for place, pk in enumerate(rows[:5_000:4_999]):
+            what = "near the end" if place else "second page"
+            yield Question(name, what, f"{address}?after={write_cursor((pk,))}")
+
+
+def find_filter(side: str, person: User) -> int | None:
+    if side == "campaign":
+        rows: QuerySet[Any] = visible(Campaign.objects.all(), person)
+    else:
+        kinds = {"seller": "intermediary", "buyer": "advertiser"}
+        rows = Party.objects.filter(kind=kinds.get(side, side))
+    pk: int | None = rows.order_by("pk").values_list("pk", flat=True).first()
+    return pk
+
+
+# What a page's script asks, and pages that take something else than one object.
+
+VISIT = {"geo": {"country": "USA"}, "device": {"type": "phone"}, "user": {"age": 34}}
+
+
+def ask_options(name: str, _: User) -> Iterator[Question]:
+    for text in ("", "a", "sale", "nothing like it"):
+        yield Question(name, f"“{text}”", f"{reverse(name)}?campaign={text.replace(' ', '+')}")
+        explain = f"{reverse(name)}?explain=1&campaign={text.replace(' ', '+')}"
+        yield Question(name, f"“{text}” to explain", explain)
+
+
+def ask_sides(name: str, _: User) -> Iterator[Question]:
+    for side in ("seller", "buyer", "advertiser", "publisher"):
+        for text in ("", "news", "nothing"):
+            address = f"{reverse(name)}?side={side}&{side}={text}"
+            yield Question(name, f"{side} “{text}”", address)
+
+
+def ask_visit(name: str, person: User) -> Iterator[Question]:
+    """The page, its link from a campaign, and answers with an explanation for each policy."""
+    address = reverse(name)
+    yield Question(name, "", address)
+    bookings = owned(Booking.objects.active(), person).order_by("-pk")
+    for what, booking in first_of(
+        **{policy: bookings.filter(policy=policy) for policy in Booking.Policy.values},
+        any_of_8_hops=bookings.filter(policy="any").order_by("-hop_limit", "pk"),
+    ):
+        yield Question(name, "of a campaign", f"{address}?campaign={booking.campaign_id}")
+        data = {
+            "publisher": str(booking.publisher_id),
+            "visit": json.dumps(VISIT),
+            "campaign": f"#{booking.campaign_id}",
+        }
+        yield Question(name, f"explain {what}", address, data)
+
+
+def ask_validation(name: str, _: User) -> Iterator[Question]:
+    data = {"text": "geo.country in ('USA', 'CAN') and @brand_safe"}
+    yield Question(name, "", reverse(name), data, is_json=True)
+
+
+def ask_comparison(name: str, person: User) -> Iterator[Question]:
+    rows = [] if name.endswith("-new") else pick_any(ValueList)(person, True)
+    data = {"name": "towns", "type": "string", "text": "Oslo\nBergen"}
+    for what, row in rows or [("new", None)]:
+        yield Question(name, what, reverse(name, args=[row.pk] if row else []), data)
+
+
+def ask_of_campaign(name: str, person: User) -> Iterator[Question]:
+    for what, row in pick_any(Campaign)(person, True):
+        yield Question(name, what, reverse(name, args=[row.pk]))
+
+
+def ask_builds(name: str, _: User) -> Iterator[Question]:
+    for build in SnapshotBuild.objects.order_by("-pk")[:2]:
+        yield Question(name, build.status, reverse(name, args=[build.pk]))
+
+
+def ask_build_comparison(name: str, _: User) -> Iterator[Question]:
+    kept = SnapshotBuild.objects.filter(status__in=["live", "replaced"]).order_by("pk")
+    pks = list(kept.values_list("pk", flat=True))
+    if len(pks) > 1:
+        yield Question(name, "", f"{reverse(name)}?before={pks[0]}&after={pks[-1]}")
+
+
+def ask_nothing_there(name: str, _: User) -> Iterator[Question]:
+    yield Question(name, "no such address", "/api/v1/nothing")
+
+
+def ask_explanation(name: str, person: User) -> Iterator[Question]:
+    """By the key of an ad server, which `ask_pages` sends along."""
+    for what, booking in first_of(
+        **{
+            policy: owned(Booking.objects.active(), person).filter(policy=policy).order_by("-pk")
+            for policy in Booking.Policy.values
+        }
+    ):
+        data = {
+            "publisher": booking.publisher.seller_id,
+            "visit": VISIT,
+            "campaigns": [booking.campaign_id],
+        }
+        yield Question(name, what, reverse(name), data, is_json=True)
+
+
+SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
+    **dict.fromkeys(SEARCHES, ask_list),
+    "campaign-options": ask_options,
+    "party-options": ask_sides,
+    "try-visit": ask_visit,
+    "expression-validate": ask_validation,
+    "value-list-compare": ask_comparison,
+    "value-list-compare-new": ask_comparison,
+    "test-visit-create": ask_of_campaign,
+    "snapshot-detail": ask_builds,
+    "snapshot-compare": ask_build_comparison,
+    "^api/": ask_nothing_there,
+    "eligibility-explain": ask_explanation,
+}
+
+
+# Django's own look into the tables.
+
+
+def ask_admin(name: str, person: User) -> Iterator[Question]:
+    if not is_exchange_operator(person):
+        return
+    page = name.removeprefix("admin:")
+    table, _, view = page.rpartition("_")
+    if view in ("change", "history"):
+        row = find_model(table)._default_manager.order_by("-pk").first()
+        if row is not None:
+            yield Question(name, "newest", reverse(name, args=[row.pk]))
+    elif page == "jsi18n" or view == "changelist" or page == "index":
+        yield Question(name, "", reverse(name))
+
+
+def find_model(table: str) -> type[Model]:
+    models = {f"{model._meta.app_label}_{model._meta.model_name}": model for model in registered()}
+    return models[table]
+
+
+def registered() -> list[type[Model]]:
+    return list(admin.site._registry)

@@ -1,0 +1,52 @@
+"""The benchmark of pages asks every address there is, and gets an answer."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from bench import pages
+from bench.addresses import LEFT_OUT, ask_all, find_names, is_left_out
+from exchange.accounts.models import User
+from exchange.market.demo import access
+from exchange.market.demo.loading import Market, load_market
+from exchange.snapshots.models import SnapshotBuild
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def loaded() -> None:
+    """The demo with few campaigns, its people, and two builds to compare."""
+    load_market(market=Market(1, 40, date(2026, 11, 1)), report=lambda *_: None)
+    access.create_logins()
+    access.create_key()
+    for status in ("replaced", "live"):
+        SnapshotBuild.objects.create(status=status, snapshot_id=status)
+
+
+@pytest.mark.usefixtures("loaded")
+def test_every_address_is_asked_or_left_out_with_a_reason() -> None:
+    asked = {
+        question.name
+        for login in pages.READERS.values()
+        for question in ask_all(User.objects.get(username=login))
+    }
+    assert {name for name in find_names() if not is_left_out(name)} == asked
+    assert not {name for name in LEFT_OUT if name not in find_names()}
+    assert all(LEFT_OUT.values())
+
+
+@pytest.mark.usefixtures("loaded")
+def test_every_reader_is_answered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "VIEWS", 2)
+    measured = list(pages.measure())
+    wrong = [row for row in measured if row.reader == "operator" and row.status not in (200, 503)]
+    assert {row.question.name for row in wrong} == {"^api/", "password-change"}  # of a demo login
+    pages.tell(measured)
+    table = capsys.readouterr().out
+    assert all(f"| {row.question.name} |" in table for row in measured)
+    assert f"{len(measured):,} questions" in table
