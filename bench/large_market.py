@@ -1,8 +1,8 @@
 """A large exchange in a Postgres of its own, kept in a folder: 1,000,000 bookings, 57,000 edges.
 
 The demo's generator with a larger graph; each campaign is then repeated with its bookings, which
-Postgres does in a fraction of the time. Beside it a day's visits, two weeks of reported visits,
-findings and a build. Loading takes minutes, so the folder is used again by the next run.
+Postgres does in a fraction of the time. Beside it a day's visits, two weeks of reported visits
+and findings. Loading takes minutes, so the folder is used again by the next run.
 """
 
 from __future__ import annotations
