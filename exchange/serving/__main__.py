@@ -33,7 +33,8 @@ from exchange.serving.configuration import Configuration, read_configuration
 
 logger = logging.getLogger("exchange.serving")
 
-SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
+ENDS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGCHLD, *ENDS)
 # After one that died before it answered comes a pause that grows, so that no core is burnt.
 MOST_PAUSE_SECONDS = 2.0
 PATIENCE_SECONDS = 8.0
@@ -71,12 +72,21 @@ class Child:
     listener: socket.socket | None
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A process that is to be started at that moment."""
+
+    at: float
+    listener: socket.socket | None
+
+
 class Parent:
     """Has one thread, and waits for signals; they are blocked, so that none is missed."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
         self._children: dict[int, Child] = {}
+        self._due: list[Due] = []
         self._pause_seconds = 0.0
         # Its other end is every child's: when the parent is gone, however it went, they see it.
         self._lifeline, self._held = os.pipe()
@@ -89,31 +99,51 @@ class Parent:
         for _ in range(self._configuration.processes):
             self._start(open_listener(self._configuration))
         while True:
-            number = signal.sigwait(SIGNALS)
-            if number != signal.SIGCHLD:
+            if self._wait() in ENDS:
                 return self._end()
             for child, status in self._reap():
-                self._start_again(child, status)
+                self._plan_next(child, status)
+            for due in [each for each in self._due if each.at <= time.monotonic()]:
+                self._due.remove(due)
+                self._start(due.listener)
+
+    def _wait(self) -> int | None:
+        """For a signal, or until somebody is to be started."""
+        if not self._due:
+            return signal.sigwait(SIGNALS)
+        first = min(due.at for due in self._due)
+        came = signal.sigtimedwait(SIGNALS, max(first - time.monotonic(), 0))
+        return None if came is None else came.si_signo
 
     def _start(self, listener: socket.socket | None) -> None:
         pid = os.fork()
         if pid == 0:
+            # What a child holds of the others' stays open when the parent closes it.
             os.close(self._held)
+            os.close(self._news)
+            for other in self._listeners():
+                if other is not listener:
+                    other.close()
             run_child(self._configuration, listener, self._lifeline, self._tell)
         self._children[pid] = Child(pid, listener)
 
-    def _start_again(self, child: Child, status: int) -> None:
+    def _listeners(self) -> list[socket.socket]:
+        held = [each.listener for each in self._children.values()]
+        held += [each.listener for each in self._due]
+        return [listener for listener in held if listener is not None]
+
+    def _plan_next(self, child: Child, status: int) -> None:
+        """At once after one that has answered; else after a pause, and with a socket of its own."""
         logger.error("Process %d ended by itself (status %d)", child.pid, status)
-        listener = child.listener
+        now = time.monotonic()
         if self._has_answered(child):
             self._pause_seconds = 0.0
-        else:
-            if listener is not None:
-                listener.close()
-                listener = None
-            time.sleep(self._pause_seconds)
-            self._pause_seconds = min(max(self._pause_seconds * 2, 0.1), MOST_PAUSE_SECONDS)
-        self._start(listener)
+            self._due.append(Due(now, child.listener))
+            return
+        if child.listener is not None:
+            child.listener.close()
+        self._due.append(Due(now + self._pause_seconds, None))
+        self._pause_seconds = min(max(self._pause_seconds * 2, 0.1), MOST_PAUSE_SECONDS)
 
     def _has_answered(self, child: Child) -> bool:
         with suppress(BlockingIOError):
@@ -122,21 +152,26 @@ class Parent:
         self._answering.discard(child.pid)
         return was_answering
 
-    def _reap(self) -> Iterator[tuple[Child, int]]:
-        while self._children:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            yield self._children.pop(pid), os.waitstatus_to_exitcode(status)
+    def _reap(self) -> list[tuple[Child, int]]:
+        """Of a program that became us others may be left, whose end means nothing."""
+        found = []
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                child = self._children.pop(ended[0], None)
+                if child is not None:
+                    found.append((child, os.waitstatus_to_exitcode(ended[1])))
+        return found
 
     def _end(self) -> int:
+        """New connections are refused from here on, not taken and left alone."""
+        for listener in self._listeners():
+            listener.close()
         for pid in self._children:
             os.kill(pid, signal.SIGTERM)
         give_up = time.monotonic() + PATIENCE_SECONDS
         while self._children and time.monotonic() < give_up:
             signal.sigtimedwait((signal.SIGCHLD,), 0.1)
-            for _ in self._reap():
-                pass
+            self._reap()
         for pid in self._children:
             os.kill(pid, signal.SIGKILL)
         return 0
@@ -163,7 +198,9 @@ def run_child(
 
         application = make_application(configuration)
         os.write(tell, PID.pack(os.getpid()))
-        run(application, listener or open_listener(configuration), lifeline, Limits())
+        limits = Limits.within(count_descriptors())
+        run(application, listener or open_listener(configuration), lifeline, limits)
+        application.finish()
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -179,8 +216,12 @@ def log_as_json(level: str) -> None:
 
 def allow_many_connections() -> None:
     """As many open files as the system lets us have."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count_descriptors()
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def count_descriptors() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ class Application:
     """The routes of a process. An address that is written as we write it is found at once."""
 
     def __init__(self, service: EligibilityService, configuration: Configuration) -> None:
+        self._service = service
         eligibility = EligibilityEndpoint(service, configuration.visits_per_second)
         self.nowhere: Route = Nowhere()
         self._snapshots = SnapshotDownloads(service, configuration.snapshot_dir)
@@ -30,6 +31,10 @@ class Application:
             "/metrics": Metrics(service, configuration.metrics_token),
         }
         self._known = {path.encode(): (path, route) for path, route in self._routes.items()}
+
+    def finish(self) -> None:
+        """Writes down what was counted and kept since the last time."""
+        self._service.write_down(at_once=True)
 
     def find(self, target: bytes, request: Request) -> Route:
         known = self._known.get(target)

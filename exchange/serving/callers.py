@@ -16,7 +16,6 @@ ELIGIBILITY_READ = "eligibility:read"
 EXPLAIN_READ = "explain:read"
 SNAPSHOT_READ = "snapshot:read"
 KEY_SCHEME = "Api-Key "
-# Spaces around a key make another header of it, so their number is the callers' to choose.
 MOST_REMEMBERED = 10_000
 
 
@@ -66,7 +65,9 @@ class KeyRing:
             caller = self._callers.get(hash_key(read_key(header)))
             if caller is None:
                 raise unauthorized("The API key is not known, or was revoked.")
-            if len(self.passes) < MOST_REMEMBERED:
+            # As we write it: blanks around a key would make any number of headers of it.
+            is_plain = header == KEY_SCHEME + read_key(header)
+            if is_plain and len(self.passes) < MOST_REMEMBERED:
                 self.passes[header] = caller
         if caller.expires_at_seconds <= now:
             raise unauthorized("The API key has expired.")

@@ -254,7 +254,7 @@ def decode(path: Path, content: bytes, kind: type[Document]) -> Document:
             document = msgspec.json.decode(content, type=FormattedDocument)
             if document.format == FORMAT:
                 raise
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise DirectoryError(f"{path} is damaged: {error}") from error
     if document.format != FORMAT or not isinstance(document, kind):
         found = document.format

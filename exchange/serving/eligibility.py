@@ -6,6 +6,7 @@ one reference, so a request sees one snapshot from its first byte to its last.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence, Set
@@ -33,14 +34,23 @@ from exchange.serving.instruments import DELTA, DELTA_SIZE, TALLY
 from exchange.serving.key_use import KeyUse
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
-from exchange.serving.problems import ProblemError
+from exchange.serving.problems import ProblemError, too_large
 from exchange.serving.recovery import UNREADABLE, FileMark, mark_of
-from exchange.serving.requests import EligibilityRequest, decode, request_decoder
+from exchange.serving.requests import (
+    MAX_BATCH,
+    MAX_BODY_BYTES,
+    EligibilityRequest,
+    decode,
+    request_decoder,
+)
 from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
 from matcher_ext.desk import Unfinished
 
+logger = logging.getLogger(__name__)
+
 WATCH_SECONDS = 0.25
 STEP_SECONDS = 0.001
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
 # What could not be loaded is tried again when something about it moved, and else after this.
 RETRY_SECONDS = 60.0
 
@@ -174,10 +184,14 @@ class EligibilityService:
         pace = Pace()
         answers: list[bytes] = []
         parts: list[Part] = []
+        written = 0
         for raw in requests:
+            if len(parts) > MAX_BATCH or written > MAX_ANSWER_BYTES:
+                raise too_much_to_say()
             try:
                 body, added = yield from self._answer_one_of_many(live, caller, raw, now, pace)
                 answers.append(b"{%s}" % body)
+                written += len(body)
                 parts += added
             except ProblemError as problem:
                 answers.append(b'{"problem":%s}' % problem.body())
@@ -193,6 +207,8 @@ class EligibilityService:
     def _answer_one_of_many(
         self, live: LiveSnapshot, caller: Caller, raw: msgspec.Raw, now: float, pace: Pace
     ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
+        if memoryview(raw).nbytes > MAX_BODY_BYTES:
+            raise too_large(MAX_BODY_BYTES)
         request = decode(request_decoder, raw)
         publisher = caller.choose_publisher(request.publisher)
         if request.visit is None:
@@ -265,12 +281,20 @@ class EligibilityService:
     def _watch(self) -> None:
         while True:
             time.sleep(WATCH_SECONDS)
-            self.refresh()
-            self._note_use()
-            self._key_use.flush()
-            TALLY.flush()
-            if self._log is not None:
-                self._log.flush()
+            try:
+                self.refresh()
+                self.write_down()
+            except Exception:
+                # Without this thread nothing would be stopped or revoked any more.
+                logger.exception("What follows the snapshot directory failed; it goes on")
+
+    def write_down(self, *, at_once: bool = False) -> None:
+        """What requests have left behind in memory."""
+        self._note_use()
+        self._key_use.flush()
+        TALLY.flush()
+        if self._log is not None:
+            self._log.flush(at_once=at_once)
 
     def _refresh_keys(self) -> bool:
         """Keys that are lost or damaged revoke none of those that were read before."""
@@ -294,6 +318,15 @@ class EligibilityService:
 
 def write_answer(live: LiveSnapshot, now: float, body: bytes) -> bytes:
     return b"%s%.1f,%s}" % (live.heading, live.age_seconds(now), body)
+
+
+def too_much_to_say() -> ProblemError:
+    return ProblemError(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "answer_too_large",
+        f"A batch may ask for {MAX_BATCH:,} visits or imps, and its answer may have "
+        f"{MAX_ANSWER_BYTES:,} bytes. Ask for fewer, or with a `limit`.",
+    )
 
 
 def no_snapshot() -> ProblemError:

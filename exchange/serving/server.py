@@ -19,6 +19,8 @@ from exchange.serving.http.reader import Routes
 BACKLOG = 1024
 # Whoever keeps a connection open learns with its next answer that it ends.
 GRACE_SECONDS = 1.0
+# For those who were told that they are connected, and whom nobody has looked at yet.
+LAST_ACCEPT_SECONDS = 0.05
 MOST_GRACE_SECONDS = 5.0
 # Threads of our own (the one that follows the snapshot directory, those that read files) give the
 # interpreter back after so long when the loop wants it.
@@ -65,6 +67,7 @@ async def serve(routes: Routes, listener: socket.socket, lifeline: int, limits: 
         watch = loop.create_task(crowd.keep_watch())
         await is_over.wait()
         loop.remove_reader(lifeline)
+        await asyncio.sleep(LAST_ACCEPT_SECONDS)
         server.close()
         await say_goodbye(crowd)
         watch.cancel()

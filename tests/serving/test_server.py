@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from exchange.launcher.processes import ProcessId
+from exchange.launcher.processes import ProcessId, start
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.asking import Client
@@ -199,3 +201,128 @@ def run_with(**settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
+
+
+BROKEN = """
+import os, sys, time
+import exchange.serving.application as application
+from exchange.serving.__main__ import main
+make, marks = application.make_application, os.environ["MARKS"]
+
+def make_or_die(configuration):
+    if {condition}:
+        os._exit(3)
+    return make(configuration)
+
+application.make_application = make_or_die
+sys.exit(main())
+"""
+
+
+def start_broken(directory: SnapshotDirectory, condition: str) -> EligibilityServer:
+    """Two processes; those of which the condition is true die before they answer."""
+    server = start_server(directory, processes=2, MARKS=str(directory.root))
+    server.running.stop()
+    program = replace(
+        server.running.program,
+        argv=[sys.executable, "-c", BROKEN.format(condition=condition)],
+    )
+    return EligibilityServer(server.port, directory, start(program))
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> SnapshotDirectory:
+    directory = SnapshotDirectory(tmp_path / "snapshots")
+    publish_keys(directory)
+    publish(directory, {1: "true"})
+    return directory
+
+
+def test_connections_of_a_process_that_never_answers_go_to_the_others(
+    published: SnapshotDirectory,
+) -> None:
+    """The first one to be started dies, and everyone after it who comes first."""
+    condition = "not os.path.exists(marks + '/one') and open(marks + '/one', 'w')"
+    server = start_broken(published, condition)
+    try:
+        wait_until_alive(server)
+        until = time.monotonic() + 60
+        while len(children_of(server)) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        for _ in range(40):
+            client = Client(server.port)
+            assert client.ask({}).booking_ids() == [1]
+            client.close()
+    finally:
+        server.running.stop()
+
+
+def test_ends_when_it_is_told_to_also_while_its_processes_die(
+    published: SnapshotDirectory,
+) -> None:
+    server = start_broken(published, "True")
+    try:
+        until = time.monotonic() + 60
+        while server.running.last_lines(100).count("ended by itself") < 4:
+            assert time.monotonic() < until, server.running.last_lines(40)
+            time.sleep(0.05)
+        server.running.request_stop()
+        assert server.running.process.wait(20) == 0
+    finally:
+        server.running.stop()
+
+
+def test_the_end_of_a_process_that_is_not_its_own_means_nothing(
+    published: SnapshotDirectory,
+) -> None:
+    """As of a shell that became this program, or of an orphan in a container."""
+    server = start_server(published)
+    server.running.stop()
+    command = f"sleep 0.2 & exec {sys.executable} -m exchange.serving"
+    program = replace(server.running.program, argv=["/bin/sh", "-c", command])
+    server = EligibilityServer(server.port, published, start(program))
+    try:
+        wait_until_alive(server)
+        time.sleep(0.5)
+        client = Client(server.port)
+        assert client.ask({}).booking_ids() == [1]
+        client.close()
+        assert server.running.exit_status() is None
+    finally:
+        server.running.stop()
+
+
+def test_while_it_ends_new_connections_are_refused_and_not_left_alone(
+    single: EligibilityServer,
+) -> None:
+    """Though somebody has not finished a request."""
+    with socket.create_connection(("127.0.0.1", single.port)) as unfinished:
+        unfinished.sendall(b"POST /api/v1/elig")
+        single.running.request_stop()
+        answered = refused = 0
+        while single.running.exit_status() is None:
+            client = Client(single.port)
+            try:
+                assert client.ask({}).booking_ids() == [1]
+                answered += 1
+            except ConnectionRefusedError:
+                refused += 1
+            finally:
+                client.close()
+        assert refused
+
+
+def test_what_was_kept_is_written_when_it_ends(published: SnapshotDirectory) -> None:
+    answers = published.root / "answers"
+    server = start_server(
+        published, TREELINE_ANSWER_LOG_EVERY="1", TREELINE_ANSWER_LOG_DIR=str(answers)
+    )
+    try:
+        wait_until_alive(server)
+        client = Client(server.port)
+        assert client.ask({}).status == 200
+        client.close()
+    finally:
+        server.running.stop()
+    assert list(answers.glob("dt=*/*.parquet"))

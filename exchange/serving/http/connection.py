@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import socket
+import struct
+import time
 from concurrent.futures import Executor
 from http import HTTPStatus
 from typing import cast
@@ -36,6 +40,12 @@ PLAIN_HEAD = (
 )
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 WRITE_BUFFER_BYTES = 512 * 1024
+# What is read and answered in one go; then others have their turn.
+PIECE_BYTES = 8 * 1024
+TURN_SECONDS = 0.001
+# A reader that takes less than this while it is waited for takes nothing.
+LEAST_TAKEN_BYTES = 16 * 1024
+AT_ONCE = struct.pack("ii", 1, 0)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -55,6 +65,8 @@ class HttpConnection(asyncio.Protocol):
         "_routes",
         "_task",
         "_transport",
+        "_unread",
+        "_unsent",
         "address",
     )
 
@@ -69,11 +81,18 @@ class HttpConnection(asyncio.Protocol):
         self._is_client_done = False
         self._has_ended = False
         self._late_for: tuple[int, Stage] | None = None
+        self._unread = b""
+        self._unsent = 0
         self._active_at = crowd.now
 
     @property
     def is_idle(self) -> bool:
-        return self._reader.stage is Stage.BETWEEN and not (self._task or self._is_choked)
+        is_free = not (self._task or self._is_choked or self._unread or self._reader.ready)
+        return self._reader.stage is Stage.BETWEEN and is_free
+
+    @property
+    def held_bytes(self) -> int:
+        return self._reader.held_bytes + len(self._unread)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -84,13 +103,17 @@ class HttpConnection(asyncio.Protocol):
         self._crowd.enter(self)
 
     def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
+        if self._has_ended:
+            return
+        if self._unread or len(data) > PIECE_BYTES:
+            self._unread += data
+        else:
+            self._reader.feed(data)
         self._go_on()
 
     def eof_received(self) -> bool:
         """Who sends no more may still wait for answers."""
         self._is_client_done = True
-        self._reader.stage = Stage.OVER
         if self._has_ended:
             return False
         self._go_on()
@@ -104,6 +127,7 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_choked = True
+        self._unsent = self._transport.get_write_buffer_size()
         self._crowd.wait_for(self, self._crowd.limits.reading_seconds)
 
     def resume_writing(self) -> None:
@@ -116,31 +140,63 @@ class HttpConnection(asyncio.Protocol):
 
     def expire(self) -> None:
         """It took too long, or has to make room: with a word where one can still be said."""
-        if self._is_choked or self._has_ended or self._reader.is_turned_away:
+        if self._is_choked and self._has_taken():
+            self._crowd.wait_for(self, self._crowd.limits.reading_seconds)
+        elif self._is_choked or self._has_ended or self._reader.is_turned_away:
             self.abort()
         else:
             self._reader.refuse(too_late())
             self._go_on()
 
+    def leave_or_wait(self) -> None:
+        """At the end of the time to part: who goes on reading has some more."""
+        if self._has_taken():
+            self._part()
+        else:
+            self.abort()
+
     def close(self) -> None:
         """After what is written was taken."""
         self._has_ended = True
+        self._part()
         self._transport.close()
 
     def abort(self) -> None:
+        """An answer that breaks off must not look like a whole one: the client sees a reset."""
         self._has_ended = True
         self._crowd.leave(self)
+        if not self._transport.is_closing() and (
+            self._task or self._transport.get_write_buffer_size()
+        ):
+            connection = self._transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self._transport.abort()
+
+    def _has_taken(self) -> bool:
+        """Whether the client took a good part of what waits for it since the last time."""
+        before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
+        taken = before - self._unsent
+        return taken >= LEAST_TAKEN_BYTES or (taken > 0 and not self._unsent)
+
+    def _part(self) -> None:
+        limits = self._crowd.limits
+        self._unsent = self._transport.get_write_buffer_size()
+        is_read = not self._unsent
+        self._crowd.part_from(self, limits.parting_seconds if is_read else limits.reading_seconds)
 
     def _go_on(self) -> None:
         """Answers what is ready, as far as it may, and says how it stands with this connection."""
         reader = self._reader
         ready = reader.ready
-        while ready and not (self._task or self._is_choked or self._has_ended):
-            self._answer(ready.popleft())
+        if ready and not self._unread and len(ready) == 1 and not (self._task or self._is_choked):
+            self._answer(ready.popleft())  # what nearly all of them are
+        elif ready or self._unread:
+            self._take_turn()
         if self._has_ended:
             return
-        is_blocked = bool(ready or self._task or self._is_choked)
+        if self._is_client_done and not (ready or self._unread):
+            reader.stage = Stage.OVER
+        is_blocked = bool(ready or self._unread or self._task or self._is_choked)
         if is_blocked is not self._is_paused:
             self._is_paused = is_blocked
             if is_blocked:
@@ -149,6 +205,23 @@ class HttpConnection(asyncio.Protocol):
                 self._transport.resume_reading()
         if not is_blocked and (reader.stage is not Stage.BETWEEN or self._late_for):
             self._await_client()
+
+    def _take_turn(self) -> None:
+        """Reads and answers for a moment. If that was not enough, the loop calls again."""
+        reader = self._reader
+        until = time.perf_counter() + TURN_SECONDS
+        while not (self._task or self._is_choked or self._has_ended):
+            if reader.ready:
+                self._answer(reader.ready.popleft())
+            elif self._unread and reader.stage is not Stage.OVER:
+                piece, self._unread = self._unread[:PIECE_BYTES], self._unread[PIECE_BYTES:]
+                reader.feed(piece)
+            else:
+                self._unread = b""
+                return
+            if time.perf_counter() > until:
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
 
     def _await_client(self) -> None:
         """The next word is the client's; from a request's first byte on it has only so long."""
@@ -175,7 +248,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self._has_ended = True
         self._transport.write_eof()
-        self._crowd.part_from(self)
+        self._part()
 
     def _answer(self, request: Request) -> None:
         if self._active_at != self._crowd.now:
@@ -200,6 +273,9 @@ class HttpConnection(asyncio.Protocol):
         if not isinstance(answer, Download) and (reply := take_step(request, answer)) is not None:
             self._send(request, reply)
         else:
+            # It is not the client now who keeps us waiting.
+            self._late_for = None
+            self._crowd.settle(self)
             self._task = asyncio.get_running_loop().create_task(self._finish(request, answer))
 
     def _send(self, request: Request, reply: Reply) -> None:
@@ -207,7 +283,12 @@ class HttpConnection(asyncio.Protocol):
         if reply.status is HTTPStatus.OK:
             fields["Cache-Control"] = "no-store"
         head = self._write_head(request, reply.status, {**fields, **reply.headers})
-        self._transport.write(head if request.method == "HEAD" else head + reply.body)
+        if request.method == "HEAD":
+            self._transport.write(head)
+        elif len(reply.body) < PIECE_BYTES:
+            self._transport.write(head + reply.body)
+        else:
+            self._transport.writelines((head, reply.body))
 
     def _write_head(self, request: Request, status: HTTPStatus, fields: dict[str, str]) -> bytes:
         return write_head(self._crowd.date, status, fields, keeps_alive=request.keeps_alive)
@@ -218,14 +299,20 @@ class HttpConnection(asyncio.Protocol):
             if isinstance(answer, Download):
                 await self._send_pieces(request, answer)
             else:
-                while (reply := take_step(request, answer)) is None:
-                    await asyncio.sleep(0)
-                self._send(request, reply)
+                self._send(request, await self._take_steps(request, answer))
         except Exception:
             logger.exception("An answer to %s broke off", request.path)
             self.abort()
         self._task = None
         self._go_on()
+
+    async def _take_steps(self, request: Request, steps: Steps) -> Reply:
+        while True:
+            async with self._crowd.step:
+                reply = take_step(request, steps)
+                await asyncio.sleep(0)
+            if reply is not None:
+                return reply
 
     async def _send_pieces(self, request: Request, download: Download) -> None:
         loop = asyncio.get_running_loop()
@@ -239,13 +326,19 @@ class HttpConnection(asyncio.Protocol):
             request.keeps_alive = False
             self._reader.stage = Stage.OVER
         self._transport.write(self._write_head(request, HTTPStatus.OK, fields))
+        left = math.inf if download.length is None else download.length
         while piece := await loop.run_in_executor(self._executor, next, download.pieces, b""):
+            left -= len(piece)
+            if left < 0:
+                break
             self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
             if self._is_choked:
                 self._room = loop.create_future()
                 await self._room
         if is_chunked:
             self._transport.write(b"0\r\n\r\n")
+        elif download.length is not None and left:
+            raise OSError(f"{request.path} has changed while it was sent")
 
 
 def ask_route(request: Request) -> Answer:

@@ -8,6 +8,7 @@ turns again; they are never among these.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from exchange.serving.http.connection import HttpConnection
 
+logger = logging.getLogger(__name__)
+
+RESERVED_DESCRIPTORS = 64
 TICK_SECONDS = 0.25
 TICKS_PER_LOOK = 8  # at who is idle: all connections are looked at
 
@@ -35,6 +39,13 @@ class Limits:
     most_late_per_address: int = 500
     most_connections: int = 10_000
     most_connections_per_address: int = 5_000
+    most_held_bytes: int = 512 * 1024 * 1024  # of bodies that have not come to their end
+
+    @classmethod
+    def within(cls, descriptors: int) -> Limits:
+        """With so many open files in all, of which some are not connections."""
+        most = min(cls().most_connections, max(descriptors - RESERVED_DESCRIPTORS, 16))
+        return cls(most_connections=most, most_connections_per_address=max(most // 2, 8))
 
 
 class Line:
@@ -68,6 +79,9 @@ class Line:
         if not neighbours:
             del self._by_address[connection.address]
 
+    def members(self) -> list[HttpConnection]:
+        return list(self._deadlines)
+
     def overdue(self, now: float) -> list[HttpConnection]:
         return [each for each, deadline in self._deadlines.items() if deadline <= now]
 
@@ -79,6 +93,8 @@ class Crowd:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.is_ending = False
+        # Held for a step of a long answer: one of them is taken in a turn of the loop.
+        self.step = asyncio.Lock()
         self.date = b""
         self.now = 0.0
         # All, those silent for the longest time first.
@@ -105,16 +121,17 @@ class Crowd:
         """It is late from now on, for so long at most."""
         first = self._late.join(connection, self.now + seconds)
         if first is not None:
+            self._late.leave(first)
             first.expire()
 
     def settle(self, connection: HttpConnection) -> None:
         """It is late no longer."""
         self._late.leave(connection)
 
-    def part_from(self, connection: HttpConnection) -> None:
+    def part_from(self, connection: HttpConnection, seconds: float) -> None:
         """It has been told everything, and may take a moment to read it."""
         self._late.leave(connection)
-        first = self._parting.join(connection, self.now + self.limits.parting_seconds)
+        first = self._parting.join(connection, self.now + seconds)
         if first is not None:
             first.abort()
 
@@ -123,14 +140,27 @@ class Crowd:
         turn = 0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self._read_clocks()
-            for connection in self._late.overdue(self.now):
-                connection.expire()
-            for connection in self._parting.overdue(self.now):
-                connection.abort()
             turn += 1
-            if turn % TICKS_PER_LOOK == 0:
-                self.close_idle(self.now)
+            try:
+                self._look_around(is_long=turn % TICKS_PER_LOOK == 0)
+            except Exception:
+                # Without this there would be no deadlines any more.
+                logger.exception("What watches connections failed; it goes on")
+
+    def _look_around(self, *, is_long: bool) -> None:
+        self._read_clocks()
+        for connection in self._late.overdue(self.now):
+            connection.expire()
+        for connection in self._parting.overdue(self.now):
+            connection.leave_or_wait()
+        held = sum(each.held_bytes for each in self._late.members())
+        for connection in self._late.members():
+            if held <= self.limits.most_held_bytes:
+                break
+            held -= connection.held_bytes
+            connection.expire()
+        if is_long:
+            self.close_idle(self.now)
 
     def close_idle(self, now: float = math.inf) -> None:
         """Who has asked for nothing for too long at that moment, or everybody who does not ask."""

@@ -3,7 +3,8 @@
     head: is it clear where it ends? -> address and method -> limits -> key -> body -> ready
 
 The parser (llhttp) refuses what two programs could read differently: two lengths, a length beside
-chunks, bare line feeds, folded lines. What else could hide a request in another is refused here.
+chunks, bare line feeds, folded lines. What else could hide a request in another is refused here, as
+is what it would take in without an end: lines before a request, a head, fields after a body.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ logger = logging.getLogger(__name__)
 FORWARDED = frozenset((b"x-forwarded-for", b"forwarded", b"x-real-ip"))
 SINGLE = frozenset((b"host", b"authorization"))
 MOST_HEADERS = 100
+FIELD_BYTES = 4  # beside name and value
+MOST_BLANK_BYTES = 1024
+# Chunks of a single byte each have several bytes of framing.
+FRAMING_PER_BYTE = 16
+UPGRADING = frozenset((b"connection", b"upgrade", b"http2-settings"))
 
 
 class Routes(Protocol):
@@ -57,6 +63,7 @@ class RequestReader:
         "_address",
         "_body",
         "_body_bytes",
+        "_framing_bytes",
         "_head_bytes",
         "_head_limit",
         "_headers",
@@ -82,24 +89,64 @@ class RequestReader:
         self.wants_continue = False
         self._begin()
 
+    @property
+    def held_bytes(self) -> int:
+        """Of a body that has not come to its end."""
+        return len(self._body) if self.stage is Stage.BODY else 0
+
     def feed(self, data: bytes) -> None:
         if self.stage is Stage.OVER:
             return
+        before = (self.stage, self.number, self._body_bytes)
+        self._parse(data)
+        if (self.stage, self.number) == before[:2]:
+            self._count_framing(len(data) - (self._body_bytes - before[2]))
+        if self.stage is Stage.BODY:
+            self._admit()
+
+    def _parse(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
-        except HttpParserUpgrade:
-            pass  # refused with its head
+        except HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except HttpParserCallbackError:
             logger.exception("A request could not be read")
             self.refuse(own_fault())
         except HttpParserError as error:
             self.refuse(malformed(f"This is not HTTP/1.1: {error}."))
-        if self.stage is Stage.HEAD:
-            self._head_bytes += len(data)
-            if self._head_bytes > self._head_limit:
-                self.refuse(head_too_large(self._head_limit))
-        elif self.stage is Stage.BODY:
-            self._admit()
+
+    def _count_framing(self, count: int) -> None:
+        """Of bytes that led no further in the request, beside its body. The parser would keep them
+        for ever, and take the longer for each piece the more it has."""
+        self._framing_bytes += count
+        if self.stage is Stage.BETWEEN and self._framing_bytes > MOST_BLANK_BYTES:
+            self.refuse(malformed("This is no request."))
+        elif self.stage is Stage.HEAD and self._framing_bytes > self._head_limit:
+            self.refuse(head_too_large(self._head_limit))
+        elif self.stage is Stage.BODY and self._framing_bytes > (
+            self._head_limit + FRAMING_PER_BYTE * self._body_bytes
+        ):
+            self.refuse(malformed("The body has more framing than content."))
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Reads the request again as one that asks for no other protocol: Java's client asks for
+        HTTP/2 with every first one, and the parser would leave the body to that protocol."""
+        if self.stage is Stage.OVER:
+            return
+        request, headers = self._request, self._headers
+        if b"upgrade" not in headers:  # CONNECT, which was refused
+            request.keeps_alive = False
+            self.stage = Stage.OVER
+            return
+        lines = [b"%b %b HTTP/1.1" % (request.method.encode(), self._target)]
+        lines += [
+            b"%b: %b" % (name, value) for name, value in headers.items() if name not in UPGRADING
+        ]
+        if b"close" in headers.get(b"connection", b"").lower():
+            lines.append(b"connection: close")
+        self._parser = HttpRequestParser(self)
+        self.stage = Stage.BETWEEN
+        self._parse(b"\r\n".join([*lines, b"", b""]) + rest)
 
     def refuse(self, problem: ProblemError) -> None:
         """Of the request that is being read; reads no further, because nobody can tell any more
@@ -122,7 +169,8 @@ class RequestReader:
         self._headers: dict[bytes, bytes] = {}
         self._target = b""
         self._head_bytes = 0
-        self._body: list[bytes] = []
+        self._framing_bytes = 0
+        self._body: bytes | bytearray = b""
         self._body_bytes = 0
         self._is_admitted = False
         self.wants_continue = False
@@ -143,7 +191,7 @@ class RequestReader:
         if self.stage is not Stage.HEAD:
             return
         name = name.lower()
-        self._head_bytes += len(name) + len(value)
+        self._head_bytes += len(name) + len(value) + FIELD_BYTES
         if name in SINGLE and name in self._headers:
             value = b""  # two of them are none
         self._headers[name] = value
@@ -162,10 +210,11 @@ class RequestReader:
         request.route = self._routes.find(self._target, request)
         self._request = request
         self.stage = Stage.BODY
+        self._framing_bytes = 0
         if fault := self._find_fault(request, headers):
             self.refuse(fault)
-        elif request.method not in request.route.methods:
-            self._turn_away(method_not_allowed(request.route.methods))
+        elif request.method not in request.route.methods and not self._is_upgrade:
+            self._reject(method_not_allowed(request.route.methods))
 
     def on_body(self, body: bytes) -> None:
         if self.stage is Stage.OVER:
@@ -175,16 +224,23 @@ class RequestReader:
         if self._body_bytes > request.route.most_bytes:
             self.refuse(too_large(request.route.most_bytes))
         elif request.problem is None:
-            self._body.append(body)
+            if not self._body:
+                self._body = body
+            else:
+                if isinstance(self._body, bytes):
+                    self._body = bytearray(self._body)
+                self._body += body
 
     def on_message_complete(self) -> None:
-        if self.stage is Stage.OVER:
+        if self.stage is Stage.OVER or self._is_upgrade:
             return
-        request, body = self._request, self._body
+        request = self._request
+        self._framing_bytes = 0
         self.stage = Stage.BETWEEN if request.keeps_alive else Stage.OVER
         self.wants_continue = False
         if request.problem is None:
-            request.body = body[0] if len(body) == 1 else b"".join(body)
+            request.body = bytes(self._body)
+            self._body = b""
             self.ready.append(request)
 
     def _find_fault(self, request: Request, headers: dict[bytes, bytes]) -> ProblemError | None:
@@ -198,8 +254,8 @@ class RequestReader:
             return malformed("Ask with HTTP/1.1.")
         elif not headers.get(b"host"):
             return malformed("Send one header `Host`.")
-        if self._parser.should_upgrade():
-            return malformed("No other protocol than HTTP/1.1 is spoken here.")
+        if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+            return malformed("Send the body as it is, or in chunks.")
         if int(headers.get(b"content-length", 0)) > request.route.most_bytes:
             return too_large(request.route.most_bytes)
         return None
@@ -209,19 +265,26 @@ class RequestReader:
         if self._is_admitted or self._request.problem is not None:
             return
         self._is_admitted = True
-        is_asked = self._headers.get(b"expect", b"").lower() == b"100-continue"
         try:
             self._request.route.admit(self._request)
         except ProblemError as problem:
-            # Who waits for our word may send the body nevertheless, or not.
-            if is_asked:
-                self.refuse(problem)
-            else:
-                self._turn_away(problem)
+            self._reject(problem)
             return
-        self.wants_continue = is_asked and not self._request.speaks_1_0
+        self.wants_continue = self._expects_word and not self._request.speaks_1_0
 
-    def _turn_away(self, problem: ProblemError) -> None:
-        """Refuses at once and reads over the body, so that the connection can be kept."""
+    @property
+    def _expects_word(self) -> bool:
+        return self._headers.get(b"expect", b"").lower() == b"100-continue"
+
+    @property
+    def _is_upgrade(self) -> bool:
+        return b"upgrade" in self._headers and self._parser.should_upgrade()
+
+    def _reject(self, problem: ProblemError) -> None:
+        """Refuses at once and reads over the body, so that the connection can be kept. It cannot be
+        if the client waits for our word, and may then send its body or not."""
+        if self._expects_word:
+            self.refuse(problem)
+            return
         self._request.problem = problem
         self.ready.append(self._request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import httpx
@@ -149,7 +150,7 @@ def test_lengths_over_the_limit_are_refused_before_the_body(server: EligibilityS
 
 def test_a_head_over_the_limit_is_refused(server: EligibilityServer) -> None:
     with closing(connect(server)) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000)
+        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 40_000)
         assert status_of(read_all(connection)) == 431
 
 
@@ -344,3 +345,99 @@ def test_wrk_asks(server: EligibilityServer, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Non-2xx" not in done.stdout
     assert "Socket errors" not in done.stdout
+
+
+def test_a_long_batch_is_not_told_afterwards_that_it_was_late(server: EligibilityServer) -> None:
+    """Its head came in two pieces, so that it was waited for."""
+    batch = json.dumps({"requests": [{"visit": {}, "limit": 1}] * 500}).encode()
+    sent = head(path=BATCH_PATH, length=len(batch)) + batch
+    with closing(connect(server)) as connection:
+        for _ in range(3):
+            connection.sendall(sent[:50])
+            time.sleep(0.05)
+            connection.sendall(sent[50:])
+            assert status_of(read_answer(connection)) == 200
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+
+
+def test_a_batch_of_too_many_imps_is_refused(server: EligibilityServer) -> None:
+    imps = [{"id": str(number)} for number in range(100)]
+    batch = {"requests": [{"bid_request": {"id": "1", "imp": imps}, "limit": 1}] * 20}
+    body = json.dumps(batch).encode()
+    with closing(connect(server)) as connection:
+        connection.sendall(head(path=BATCH_PATH, length=len(body)) + body)
+        answer = read_answer(connection)
+    assert status_of(answer) == 422
+    assert b"answer_too_large" in answer
+
+
+def test_a_batch_with_too_long_an_answer_is_refused(server: EligibilityServer) -> None:
+    body = json.dumps({"requests": [{"visit": {}}] * 300}).encode()
+    with closing(connect(server)) as connection:
+        connection.sendall(head(path=BATCH_PATH, length=len(body)) + body)
+        assert status_of(read_answer(connection)) == 422
+
+
+def test_pipelined_floods_leave_others_their_turn(server: EligibilityServer) -> None:
+    """A client that asks as fast as it can: others are answered between its requests."""
+    flood = b"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n" * 2_000
+    is_over = threading.Event()
+
+    def send_flood() -> None:
+        with closing(connect(server)) as connection:
+            while not is_over.is_set():
+                connection.sendall(flood)
+                for _ in range(20):
+                    connection.recv(65_536)
+
+    with ThreadPoolExecutor() as pool:
+        future = pool.submit(send_flood)
+        try:
+            for _ in range(50):
+                assert ask_once(server) == 2_999
+        finally:
+            is_over.set()
+        future.result()
+
+
+def test_a_slow_reader_of_a_last_answer_gets_all_of_it(server: EligibilityServer) -> None:
+    headers = f"GET {PREFIX}live HTTP/1.1\r\nHost: a\r\nAuthorization: Api-Key {SNAPSHOT_KEY}"
+    with closing(connect(server)) as connection:
+        connection.sendall(headers.encode() + b"\r\n\r\n")
+        live = json.loads(read_answer(connection).partition(b"\r\n\r\n")[2])["snapshot_id"]
+    asked = f"GET {PREFIX}{live}/bookings.jsonl HTTP/1.0\r\nAuthorization: Api-Key {SNAPSHOT_KEY}"
+    with closing(socket.socket()) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.settimeout(PATIENCE)
+        connection.connect(("127.0.0.1", server.port))
+        connection.sendall(asked.encode() + b"\r\n\r\n")
+        time.sleep(LIMITS.parting_seconds + 2)
+        assert read_all(connection).count(b"\n{") == 2_999
+
+
+def test_a_file_that_shrinks_while_it_is_sent_breaks_the_connection(
+    server: EligibilityServer,
+) -> None:
+    """Nothing of a later answer may stand in its place."""
+    live = server.directory.read_manifest()
+    assert live is not None
+    path = server.directory.folder(live.snapshot_id) / "catalog.json"
+    kept = path.read_bytes()
+    path.write_bytes(kept + b" " * 30_000_000)
+    try:
+        asked = f"GET {PREFIX}{live.snapshot_id}/catalog.json HTTP/1.1\r\nHost: a\r\n"
+        asked += f"Authorization: Api-Key {SNAPSHOT_KEY}\r\n\r\n"
+        with closing(connect(server)) as connection:
+            connection.sendall(asked.encode() + b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert status_of(connection.recv(1_024)) == 200
+            time.sleep(0.5)
+            os.truncate(path, 5_000_000)
+            parts = []
+            with suppress(ConnectionResetError):
+                while part := connection.recv(1 << 20):
+                    parts.append(part)
+        assert b"alive" not in b"".join(parts)
+    finally:
+        path.write_bytes(kept)

@@ -114,6 +114,8 @@ AMBIGUOUS = {
     b"Transfer-Encoding: chunked\r\n\r\n",
     "chunks and length": b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
     b"Content-Length: 3\r\n\r\n",
+    "another coding first": b"POST / HTTP/1.1\r\nHost: a\r\n"
+    b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     "chunks not last": b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
     "unknown coding": b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n",
     "identity": b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n",
@@ -136,8 +138,6 @@ AMBIGUOUS = {
     "no version": b"GET /\r\n\r\n",
     "another version": b"GET / HTTP/1.2\r\nHost: a\r\n\r\n",
     "HTTP/2 at once": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "an upgrade": b"POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n"
-    b"Content-Length: 3\r\n\r\nabc",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     "blank in the address": b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
 }
@@ -250,3 +250,71 @@ def test_a_refusal_says_what_is_wrong() -> None:
     problem = read.ready[0].problem
     assert isinstance(problem, ProblemError)
     assert "Content-Length" in problem.detail
+
+
+UPGRADE = (
+    b"POST /u HTTP/1.1\r\nHost: a\r\nAuthorization: key\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\nContent-Length: 3\r\n\r\nabc"
+)
+
+
+def test_another_protocol_is_not_taken_up_but_the_request_is_answered() -> None:
+    """Java's client asks for HTTP/2 so."""
+    stream = UPGRADE + post(b"next", path=b"/next")
+    for pieces in ([stream], [stream[i : i + 1] for i in range(len(stream))]):
+        found, stage = seen(pieces)
+        assert [each[1:4] for each in found] == [("/u", b"abc", 0), ("/next", b"next", 0)]
+        assert stage is Stage.BETWEEN
+
+
+def test_connect_is_refused_and_ends_the_connection() -> None:
+    found, stage = seen([b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n" + HIDDEN])
+    assert [each[3] for each in found] == [405]
+    assert stage is Stage.OVER
+
+
+ENDLESS = {
+    "blank lines": (b"", b"\r\n", 400),
+    "name of a field": (b"POST / HTTP/1.1\r\nHost: a\r\n", b"x" * 100, 431),
+    "value of a field": (b"POST / HTTP/1.1\r\nHost: a\r\nX: ", b"x" * 100, 431),
+    "address": (b"POST /", b"x" * 100, 431),
+    "field after the body": (CHUNKED[: CHUNKED.index(b"0\r\n")] + b"0\r\nX: ", b"x" * 100, 400),
+    "fields after the body": (CHUNKED[: CHUNKED.index(b"0\r\n")] + b"0\r\n", b"X: y\r\n", 400),
+    "extension of a chunk": (CHUNKED[: CHUNKED.index(b"3;")] + b"3;x=", b"y" * 100, 400),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_has_no_end_is_cut_off(name: str) -> None:
+    """The parser would keep it all, and take the longer for each piece the more it has."""
+    start, piece, status = ENDLESS[name]
+    read = reader()
+    read.feed(start)
+    for _ in range(20 * HEAD_LIMIT // len(piece)):
+        read.feed(piece)
+    problem = read.ready[0].problem
+    assert problem is not None
+    assert problem.status.value == status
+    assert read.stage is Stage.OVER
+
+
+def test_a_head_just_below_the_limit_is_read_however_it_comes() -> None:
+    stream = post(b"x" * 90, b"X: " + b"y" * (HEAD_LIMIT - 200)) * 3
+    for size in (len(stream), 1_000, 100, 7):
+        found, _ = seen([stream[i : i + size] for i in range(0, len(stream), size)])
+        assert [each[3] for each in found] == [0, 0, 0]
+
+
+def test_bodies_in_the_smallest_chunks_are_read() -> None:
+    head = CHUNKED[: CHUNKED.index(b"3;")]
+    stream = head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n"
+    for size in (len(stream), 10, 1):
+        found, _ = seen([stream[i : i + size] for i in range(0, len(stream), size)])
+        assert [each[2:4] for each in found] == [(b"x" * 100, 0)]
+
+
+def test_who_waits_for_our_word_and_asks_wrongly_is_not_kept() -> None:
+    read = reader()
+    head = post(b"x" * 10, b"Expect: 100-continue").split(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    read.feed(head.replace(b"POST", b"PUT"))
+    assert read.stage is Stage.OVER
