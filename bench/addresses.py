@@ -35,7 +35,11 @@ from exchange.web.kinds import KINDS
 from exchange.web.paging import write_cursor
 
 ONLY_POST = "it changes something and shows another page"
+ELSEWHERE = "another process answers it"
 LEFT_OUT = {
+    "serving-eligibility": ELSEWHERE,
+    "serving-batch": ELSEWHERE,
+    "serving-snapshots": ELSEWHERE,
     "logout": ONLY_POST,
     "campaign-status": ONLY_POST,
     "api-key-revoke": ONLY_POST,

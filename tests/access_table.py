@@ -6,7 +6,7 @@ missing. It shares nothing with `exchange.accounts.permissions`, so that a slip 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -82,7 +82,7 @@ class Page:
     roles: frozenset[Role] = frozenset(Role)
     is_operators: bool = False
     anonymous: int = 302
-    arguments: Callable[[World], list[int]] | None = None
+    arguments: Callable[[World], Sequence[int | str]] | None = None
 
 
 def listing() -> Page:
@@ -136,6 +136,9 @@ PAGES: dict[str, Page] = {
     "readyz": Page(get=503, anonymous=503),  # no snapshot is live in these tests
     "metrics": Page(get=200, anonymous=200),
     "^api/": Page(get=404, anonymous=404),
+    "serving-eligibility": Page(post=421, anonymous=421),  # of ad servers, who ask elsewhere
+    "serving-batch": Page(post=421, anonymous=421),
+    "serving-snapshots": Page(get=421, anonymous=421, arguments=lambda _: ["live"]),
     "eligibility-explain": Page(post=401, anonymous=401),  # asks for a key, whoever is logged in
     "openapi": Page(get=200, anonymous=200),
     "expression-validate": Page(post=200, data={"text": "true"}, anonymous=403),

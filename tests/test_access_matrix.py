@@ -266,7 +266,8 @@ def ask_with_key(service: EligibilityService, address: str, key: str) -> int:
         BATCH_PATH: endpoint.batch,
         f"{PREFIX}live": SnapshotDownloads(service, service._directory.root),
     }
-    return calling.call(routes[address], b"{}", method=method, path=address, key=key).status
+    sent = b"{}" if method == "POST" else b""
+    return calling.call(routes[address], sent, method=method, path=address, key=key).status
 
 
 # What must not be on any page of anybody else: who may read it, and a text that gives it away.

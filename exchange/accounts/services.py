@@ -174,11 +174,11 @@ def save_person(*, person: User, by: User, seed: bytes | None = None) -> str | N
     return password
 
 
-def find_just_made(*, username: str, by: User, seed: bytes | None) -> tuple[User, str] | None:
+def find_just_made(*, username: str, reader: User, seed: bytes | None) -> tuple[User, str] | None:
     """The person whom the same form made a moment ago, with the password that it drew for them,
     unless they have used it."""
     since = timezone.now() - SHOWN_AGAIN
-    people = visible(User.objects.all(), by).filter(date_joined__gt=since, last_login=None)
+    people = visible(User.objects.all(), reader).filter(date_joined__gt=since, last_login=None)
     person = people.filter(username=username).first()
     password = draw_secret(seed, PASSWORD_BYTES)
     if seed is None or person is None or not person.check_password(password):

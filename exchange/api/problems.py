@@ -47,7 +47,7 @@ def field_errors(error: ValidationError) -> list[dict[str, str]]:
     return found
 
 
-def misdirected(_request: HttpRequest) -> HttpResponse:
+def misdirected(_request: HttpRequest, **_parts: str) -> HttpResponse:
     """Of what another process answers."""
     problem = ProblemError(
         HTTPStatus.MISDIRECTED_REQUEST, "misdirected", f"Ad servers ask {settings.SERVING_URL}."

@@ -9,13 +9,14 @@ from exchange.api.openapi import OPENAPI_PATH, openapi
 from exchange.api.problems import misdirected, not_found
 from exchange.api.views import ValidateExpression
 
+elsewhere = csrf_exempt(login_not_required(misdirected))
+
 urlpatterns = [
     path(OPENAPI_PATH.removeprefix("/"), openapi, name="openapi"),
     path(EXPLAIN_PATH.removeprefix("/"), explain_eligibility, name="eligibility-explain"),
     path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
-    re_path(
-        r"^api/v1/(?:eligibility(?::batch)?$|snapshots/)",
-        csrf_exempt(login_not_required(misdirected)),
-    ),
+    path("api/v1/eligibility", elsewhere, name="serving-eligibility"),
+    path("api/v1/eligibility:batch", elsewhere, name="serving-batch"),
+    path("api/v1/snapshots/<path:file>", elsewhere, name="serving-snapshots"),
     re_path(r"^api/", csrf_exempt(login_not_required(not_found))),
 ]

@@ -27,7 +27,13 @@ from exchange.serving.answers import (
     WarningNote,
     write_warnings,
 )
-from exchange.serving.callers import ELIGIBILITY_READ, Caller, KeyRing, require_scope
+from exchange.serving.callers import (
+    ELIGIBILITY_READ,
+    Caller,
+    KeyRing,
+    read_key,
+    require_scope,
+)
 from exchange.serving.directory import KEYS_FILE, SnapshotDirectory
 from exchange.serving.following import Following
 from exchange.serving.instruments import DELTA, DELTA_SIZE, TALLY
@@ -133,6 +139,7 @@ class EligibilityService:
         may not be used for this."""
         now = time.time()
         if self._keys is None:
+            read_key(header)  # who sends none is told so
             raise no_keys()
         caller = self._keys.find(header, now)
         self._key_use.note(caller.key_hash, now)

@@ -14,7 +14,9 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from exchange.market.models import Campaign, Edge, Party
+from exchange.serving.directory import SnapshotDirectory
 from tests.e2e.conftest import Visitor
+from tests.serving.conftest import start_server, wait_until_alive
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -39,7 +41,7 @@ def test_from_an_edge_and_a_campaign_to_its_eligible_visits(
     book_it_with(visitor, publisher)
     watch_a_build(visitor, request)
     try_a_visit(visitor, publisher)
-    ask_as_an_ad_server(visitor, publisher)
+    ask_as_an_ad_server(publisher)
     read_the_report(visitor, tmp_path)
 
 
@@ -161,11 +163,17 @@ def try_a_visit(visitor: Visitor, publisher: Party) -> None:
     expect(page.locator("#explanation h2")).to_have_text("Autumn hikes is not eligible")
 
 
-def ask_as_an_ad_server(visitor: Visitor, publisher: Party) -> None:
+def ask_as_an_ad_server(publisher: Party) -> None:
     visit = {"geo": {"country": "USA"}, "device": {"type": "phone"}}
-    answer = post(
-        f"{visitor.url}/api/v1/eligibility", {"publisher": publisher.seller_id, "visit": visit}
-    )
+    server = start_server(SnapshotDirectory(settings.SNAPSHOT_DIR))
+    try:
+        wait_until_alive(server)
+        answer = post(
+            f"http://127.0.0.1:{server.port}/api/v1/eligibility",
+            {"publisher": publisher.seller_id, "visit": visit},
+        )
+    finally:
+        server.running.stop()
     [found] = [item for item in answer["eligible"] if item["campaign"] == "Autumn hikes"]
     assert found["path"] == [publisher.seller_id, "walker-boots"]
     assert found["net_cpm"] == 3.7

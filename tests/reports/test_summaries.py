@@ -23,14 +23,14 @@ def test_loading_a_day_again_replaces_it_and_never_adds(
         eligible=[(campaign.pk, "daily-herald", 30)],
         visits={"daily-herald": 100},
     )
-    replace_days(run=make_run(), days=[FIRST], folder=report_folder)
+    replace_days(run=make_run(status="done"), days=[FIRST], folder=report_folder)
     write_day(
         report_folder,
         FIRST,
         eligible=[(campaign.pk, "daily-herald", 31)],
         visits={"daily-herald": 101},
     )
-    replace_days(run=make_run(), days=[FIRST], folder=report_folder)
+    replace_days(run=make_run(status="done"), days=[FIRST], folder=report_folder)
     assert eligible_rows() == [(str(FIRST), campaign.pk, "daily-herald", 31)]
     assert list(DailyVisits.objects.values_list("visits", flat=True)) == [101]
 
@@ -45,9 +45,9 @@ def test_other_days_stay_as_they_were(
             eligible=[(campaign.pk, "daily-herald", 5)],
             visits={"daily-herald": 9},
         )
-    replace_days(run=make_run(), days=[FIRST, SECOND], folder=report_folder)
+    replace_days(run=make_run(status="done"), days=[FIRST, SECOND], folder=report_folder)
     write_day(report_folder, SECOND, eligible=[], visits={"daily-herald": 8})
-    replace_days(run=make_run(), days=[SECOND], folder=report_folder)
+    replace_days(run=make_run(status="done"), days=[SECOND], folder=report_folder)
     assert eligible_rows() == [(str(FIRST), campaign.pk, "daily-herald", 5)]
 
 
@@ -64,6 +64,6 @@ def test_visits_of_unknown_or_no_publisher_are_counted_apart(
         ],
         visits={"daily-herald": 9, "stranger": 4, None: 0},
     )
-    unknown = replace_days(run=make_run(), days=[FIRST], folder=report_folder)
+    unknown = replace_days(run=make_run(status="done"), days=[FIRST], folder=report_folder)
     assert unknown == 4
     assert eligible_rows() == [(str(FIRST), campaign.pk, "daily-herald", 5)]

@@ -80,7 +80,10 @@ def test_a_server_that_starts_over_damage_answers_until_it_is_mended(
         wait_for_request(history.directory)
         if damage is damage_manifest:
             return
-        server.wait_for(history.build({1: "true", 5: "true"}), client)
+        built = history.build({1: "true", 5: "true"})
+        manifest = history.directory.read_manifest()
+        assert manifest is not None
+        server.wait_for(built, client, delta=manifest.delta)
         reply = client.ask({})
         assert sorted(reply.booking_ids()) == [1, 5]
         assert reply.document()["warnings"] == []

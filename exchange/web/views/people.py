@@ -51,7 +51,7 @@ def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             form.take_complaints(error)
     if pk is None and form.errors:
         username = request.POST.get("username", "")
-        if made := find_just_made(username=username, by=admin, seed=seed):
+        if made := find_just_made(username=username, reader=admin, seed=seed):
             return show_password(request, *made)
     context = {"form": form, "person": person, "is_new": pk is None}
     status = 422 if form.errors else 200
