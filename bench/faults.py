@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -232,6 +233,26 @@ def downloads(product: Product, path: str, seconds: float) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def killed(product: Product) -> Iterator[None]:
+    """SIGKILL of a process that answers, in the middle of the turn; how long it takes until it is
+    back is the slowest request's time."""
+    state = RunRecord(Path(product.environment["TREELINE_VAR"])).read_live()
+    assert state is not None
+    parent = state.programs[0].pid  # the supervisor starts it first
+
+    def kill() -> None:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+
+    timer = threading.Timer(1.0, kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def make_list(product: Product) -> str:
     """The address from which its values are downloaded."""
     code = f"""
@@ -263,6 +284,7 @@ def list_faults(product: Product, seconds: float) -> dict[str, Fault]:
                 words = f"{SLOW:,} slow: {kind}, {'with' if has_key else 'without'} key, "
                 words += "many addresses" if spread else "one address"
                 faults[words] = partial(slow_clients, product, kind, has_key=has_key, spread=spread)
+    faults["kill -9 of the process that answers"] = partial(killed, product)
     path = make_list(product)
     faults["Redis hung, people at work"] = partial(redis_hung, product)
     faults["Postgres hung, 8 page views"] = partial(postgres_hung, product)

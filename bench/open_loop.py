@@ -84,8 +84,16 @@ class Senders:
         self.failed = 0
 
     async def connect(self) -> None:
+        """As soon as somebody listens."""
         loop = asyncio.get_running_loop()
-        _, caller = await loop.create_connection(lambda: Caller(self), "127.0.0.1", self._port)
+        while True:
+            try:
+                _, caller = await loop.create_connection(
+                    lambda: Caller(self), "127.0.0.1", self._port
+                )
+                break
+            except OSError:
+                await asyncio.sleep(0.005)
         self._free.append(caller)
         self._send_due()
 
