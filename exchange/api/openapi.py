@@ -25,7 +25,7 @@ from exchange.serving.problems import CONTENT_TYPE
 from exchange.serving.requests import EligibilityRequest
 
 OPENAPI_PATH = "/api/v1/openapi.json"
-REFUSALS = (400, 401, 403, 405, 413, 429, 503)
+REFUSALS = (400, 401, 403, 405, 408, 413, 422, 429, 431, 503)
 FILE_REFUSALS = (400, 401, 403, 404, 405, 503)
 Document = dict[str, Any]
 

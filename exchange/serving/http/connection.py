@@ -13,6 +13,7 @@ import socket
 import struct
 import time
 from concurrent.futures import Executor
+from contextlib import suppress
 from http import HTTPStatus
 from typing import cast
 
@@ -165,11 +166,10 @@ class HttpConnection(asyncio.Protocol):
         """An answer that breaks off must not look like a whole one: the client sees a reset."""
         self._has_ended = True
         self._crowd.leave(self)
-        if not self._transport.is_closing() and (
-            self._task or self._transport.get_write_buffer_size()
-        ):
+        if self._task or self._transport.get_write_buffer_size():
             connection = self._transport.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            with suppress(OSError):  # it is gone already
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self._transport.abort()
 
     def _has_taken(self) -> bool:
@@ -186,6 +186,8 @@ class HttpConnection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Answers what is ready, as far as it may, and says how it stands with this connection."""
+        if self._has_ended:
+            return
         reader = self._reader
         ready = reader.ready
         if ready and not self._unread and len(ready) == 1 and not (self._task or self._is_choked):
