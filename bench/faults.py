@@ -82,6 +82,7 @@ def running_product(var: Path) -> Iterator[Product]:
     )
     try:
         wait_until_ready(var, launcher)
+        wait_until_quiet(environment["DATABASE_URL"])
         curl = Welcome.read(var).curl
         key = re.findall(r"Api-Key (\S+?)'", curl)[0]
         publisher = json.loads(shlex.split(curl)[-1])["publisher"]
@@ -92,6 +93,18 @@ def running_product(var: Path) -> Iterator[Product]:
         launcher.terminate()
         launcher.wait(60)
         servers.stop()
+
+
+def wait_until_quiet(address: str) -> None:
+    """Until the first report is counted: Spark takes all processors meanwhile."""
+    with psycopg2.connect(address) as connection, connection.cursor() as cursor:
+        give_up = time.monotonic() + 300
+        while time.monotonic() < give_up:
+            cursor.execute("SELECT bool_and(status IN ('done', 'failed')) FROM reports_reportrun")
+            if cursor.fetchone()[0]:
+                return
+            connection.rollback()
+            time.sleep(0.5)
 
 
 def wait_until_ready(var: Path, launcher: subprocess.Popen[bytes]) -> None:

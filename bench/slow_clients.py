@@ -5,7 +5,7 @@
     silent    send the head, then nothing
     reader    ask three times for all campaigns, and read nothing
 
-Who is disconnected comes back at once. Says `ready` once all are connected, and ends with its
+Who is disconnected comes back after a while. Says `ready` once all are connected, and ends with its
 standard input.
 """
 
@@ -19,6 +19,7 @@ from contextlib import suppress
 import uvloop
 
 PATH = "/api/v1/eligibility"
+BACK_SECONDS = 2.0
 
 
 def head(key: str, length: int) -> bytes:
@@ -37,7 +38,7 @@ class SlowClient:
         while True:
             with suppress(OSError):
                 await self._connect_once(connected)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(BACK_SECONDS)
 
     async def _connect_once(self, connected: asyncio.Semaphore) -> None:
         source = (self._address, 0) if self._address else None

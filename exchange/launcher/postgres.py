@@ -17,7 +17,14 @@ from urllib.parse import quote
 
 import psycopg2
 
-from exchange.launcher.processes import ProcessId, Program, Running, end_processes, start
+from exchange.launcher.processes import (
+    BEHIND_AD_SERVERS,
+    ProcessId,
+    Program,
+    Running,
+    end_processes,
+    start,
+)
 from exchange.launcher.runfolder import RunFolder, make_private_folder
 
 USER = "treeline"
@@ -127,6 +134,7 @@ def _server_program(place: PostgresPlace, binaries: Path, environment: dict[str,
     folder = os.open(place.data, os.O_RDONLY | os.O_DIRECTORY)
     return Program(
         name="postgres",
+        niceness=BEHIND_AD_SERVERS,
         argv=[
             *(str(binaries / "postgres"), "-D", f"/proc/self/fd/{folder}"),
             *("-k", str(place.run_folder.path), "-c", "listen_addresses="),

@@ -21,6 +21,8 @@ from typing import Self
 RUN_MARK = "TREELINE_RUN"
 PR_SET_PDEATHSIG = 1
 STDERR = 2
+# Where a machine has not enough for all, ad servers are answered first.
+BEHIND_AD_SERVERS = 5
 CHECKOUT = Path(__file__).resolve().parents[2]
 _libc = ctypes.CDLL(None, use_errno=True)
 _own_mark = secrets.token_hex(16)
@@ -76,6 +78,7 @@ class Program:
     death_signal: signal.Signals = signal.SIGTERM
     patience_seconds: float = 5.0
     shows_output: bool = False
+    niceness: int = 0  # by how much it lets others go first
 
     @property
     def mark(self) -> str:
@@ -133,6 +136,7 @@ def start(program: Program) -> Running:
 
     def bind_to_starter() -> None:
         """Still before the program itself: there is no moment at which nobody knows of it."""
+        os.nice(program.niceness)
         # Our own handler would take the signal and lose it: a new program has none.
         signal.signal(program.death_signal, signal.SIG_DFL)
         end_with_starter(program.death_signal)

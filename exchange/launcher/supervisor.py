@@ -20,6 +20,7 @@ from types import FrameType
 
 from exchange.launcher.java import find_java_home
 from exchange.launcher.processes import (
+    BEHIND_AD_SERVERS,
     RUN_MARK,
     ProcessId,
     Program,
@@ -175,7 +176,13 @@ class Supervisor:
             "TREELINE_SERVING_ADDRESS": f"{HOST}:{self.order.serving_port}",
         }
 
-    def _program(self, name: str, *argv: str, shows_output: bool = False) -> Program:
+    def _program(
+        self,
+        name: str,
+        *argv: str,
+        shows_output: bool = False,
+        niceness: int = BEHIND_AD_SERVERS,
+    ) -> Program:
         log = self.order.var / "log" / f"{name}.log"
         rotate(log)
         return Program(
@@ -185,6 +192,7 @@ class Supervisor:
             log=log,
             folder=CHECKOUT,
             shows_output=shows_output,
+            niceness=niceness,
         )
 
     def _prepare(self) -> None:
@@ -200,7 +208,7 @@ class Supervisor:
         self.children.remove(child)
 
     def _serving(self) -> Program:
-        return self._program("serving", "python", "-m", "exchange.serving")
+        return self._program("serving", "python", "-m", "exchange.serving", niceness=0)
 
     def _web(self) -> Program:
         return self._program("web", "python", "-m", "exchange.pages")
