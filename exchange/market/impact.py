@@ -28,7 +28,7 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.names import Values, load_values
-from exchange.market.saved_graph import load_graph
+from exchange.market.saved_graph import SavedGraph, load_graph
 from exchange.market.uses import refresh_uses
 from matcher_ext.language import check_text
 from targeting import Attribute as EngineAttribute
@@ -151,7 +151,9 @@ class Found:
         return self.count <= COUNT_LIMIT
 
     def are(self, side: str) -> Q:
-        return Q(**{f"{side}__in": self.ids if self.is_few else self.rows.values("pk")})
+        if self.is_few:
+            return Q(**{f"{side}__among": self.ids})
+        return Q(**{f"{side}__in": self.rows.values("pk")})
 
     def first(self) -> QuerySet[Any]:
         rows = self.rows
@@ -334,10 +336,22 @@ def impact_of_edge(edge: Edge) -> EdgeUse:
     found: list[Pair] = list(
         pinned.values_list("publisher_id", "advertiser_id")[: EDGE_COUNT_LIMIT + 1]
     )
-    passing = load_graph().find_passing(edge.pk)
+    graph = load_graph()
+    passing = graph.find_passing(edge.pk, among=find_sources(graph, edge.pk))
     while len(found) <= EDGE_COUNT_LIMIT and (pairs := list(islice(passing, PAIRS_ASKED))):
         found += find_booked(pairs, EDGE_COUNT_LIMIT + 1 - len(found))
     return EdgeUse(len(found), len(set(found)))
+
+
+def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
+    """Where paths with bookings over the edge can begin; None: anywhere. Over an edge to an
+    advertiser, who sells to nobody, it is where it has booked. By the edge as it is saved: in a
+    form it may have got another buyer."""
+    buyer_id = graph.links.buyer_of(edge_id) if edge_id in graph.links else None
+    if not Party.objects.filter(pk=buyer_id, kind=Party.Kind.ADVERTISER).exists():
+        return None
+    booked = Booking.objects.active().filter(advertiser=buyer_id).order_by()
+    return set(booked.values_list("publisher_id", flat=True).distinct())
 
 
 def find_booked(pairs: list[Pair], limit: int) -> list[Pair]:

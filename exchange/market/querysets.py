@@ -26,6 +26,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
+from exchange.market import among  # noqa: F401, the lookup
 from exchange.market.words import Words, in_index, in_text
 from exchange.routing import Link
 
@@ -193,13 +194,23 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         if is_frequent(self, condition):
             return self.filter(one_by_one(condition))
         ids = few_ids(self.filter(has_id(text)), self.named(text), self.filter(by_party))
-        return self.filter(one_by_one(condition) if ids is None else Q(pk__in=ids))
+        return self.filter(one_by_one(condition) if ids is None else Q(pk__among=ids))
 
     def labelled(self, label: str) -> Self:
         """By id where few have it: a label that nobody has is not one of average frequency."""
         has_label = Q(labels__contains=[label])
         ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_MARKED)
-        return self.filter(has_label if ids is None else Q(pk__in=ids))
+        return self.filter(has_label if ids is None else Q(pk__among=ids))
+
+    def find_named(self, text: str) -> list[int] | QuerySet[Any]:
+        """By the campaign's name or the advertiser's, as `search` does: the ids of few, a query for
+        those of many. For rows of other tables, which are found by the campaign's id."""
+        by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
+        ids = few_ids(self.named(text), self.filter(by_party))
+        if ids is not None:
+            return ids
+        named = self.alias(words=Words("name")).filter(in_index(text) | by_party)
+        return named.order_by().values("pk")
 
     def named(self, text: str) -> Self:
         """Through the index of words."""
@@ -234,9 +245,9 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
             named = few_ids(campaigns.named(text))
         if named is None:
             return in_order
-        branches = (has_id(text), Q(campaign_id__in=named), publishers, advertisers)
+        branches = (has_id(text), Q(campaign__among=named), publishers, advertisers)
         ids = few_ids(*(self.filter(branch) for branch in branches), most=FEW_BOOKINGS)
-        return in_order if ids is None else self.filter(pk__in=ids)
+        return in_order if ids is None else self.filter(pk__among=ids)
 
     def of_campaigns_in_status(self, status: str) -> Self:
         """By id where few are in it; otherwise booking by booking, as a join would begin with all
@@ -244,7 +255,7 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         campaigns = rows_of("Campaign")
         ids = few_ids(campaigns.filter(status=status), most=FEW_MARKED)
         if ids is not None:
-            return self.filter(campaign_id__in=ids)
+            return self.filter(campaign__among=ids)
         its_campaign = campaigns.filter(pk=OuterRef("campaign_id"))
         rows = self.alias(campaign_status=Subquery(its_campaign.values("status")))
         return rows.filter(one_by_one(Q(campaign_status=status)))

@@ -81,7 +81,9 @@ class EligibleVisits(models.Model):
     """How many logged visits of a day a campaign was eligible for, at one publisher."""
 
     day = models.DateField()
-    campaign = models.ForeignKey("market.Campaign", on_delete=models.PROTECT, related_name="+")
+    campaign = models.ForeignKey(
+        "market.Campaign", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     publisher = models.ForeignKey("market.Party", on_delete=models.PROTECT, related_name="+")
     eligible_visits = models.PositiveBigIntegerField()
     run = models.ForeignKey(ReportRun, on_delete=models.PROTECT, related_name="rows")
@@ -93,8 +95,12 @@ class EligibleVisits(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["campaign", "day"]),
-            # Has all that the page of a publisher sums up.
+            # Each has all that is summed up of some campaigns, or of a publisher.
+            models.Index(
+                fields=["campaign", "day"],
+                include=["publisher", "eligible_visits"],
+                name="eligible_of_campaign",
+            ),
             models.Index(
                 fields=["publisher", "day"],
                 include=["campaign", "eligible_visits"],

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum, Window
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Party
+from exchange.market.querysets import parties_named
 from exchange.market.visibility import owned, visible
+from exchange.market.words import in_text
 from exchange.reports.models import DailyVisits, EligibleSums, EligibleVisits, KeptCampaigns
 
 TOP_CAMPAIGNS = 25
@@ -64,6 +66,7 @@ class Selection:
             yield self.first_day + timedelta(days=offset)
 
     def eligible(self) -> QuerySet[EligibleVisits]:
+        """Looks up what decides which rows they are: to be asked once."""
         rows = visible(EligibleVisits.objects.all(), self.viewer)
         rows = rows.filter(day__range=(self.first_day, self.last_day))
         if self.publisher is not None:
@@ -71,11 +74,19 @@ class Selection:
         if self.campaign is not None:
             rows = rows.filter(campaign=self.campaign)
         elif self.text:
-            rows = rows.filter(
-                Q(campaign__name__icontains=self.text)
-                | Q(campaign__advertiser__name__icontains=self.text)
-            )
+            rows = rows.filter(self.are_named())
         return rows
+
+    def are_named(self) -> Q:
+        """Of campaigns that the text means, as in their list, but also retired ones. Among the rows
+        of the whole exchange the campaigns are looked up first; those of one organisation are few
+        enough to be looked at one by one, whatever the text."""
+        if not is_exchange_operator(self.viewer):
+            advertisers = parties_named(self.text, "advertiser")
+            named = in_text("campaign__name", self.text)
+            return named | Q(campaign__advertiser__in=advertisers)
+        found = Campaign.objects.find_named(self.text)
+        return Q(campaign__among=found) if isinstance(found, list) else Q(campaign__in=found)
 
     @property
     def is_whole(self) -> bool:
@@ -175,12 +186,13 @@ def last_reported_days() -> tuple[date, date] | None:
 
 def read_report(selection: Selection, sort: Sort) -> Report:
     visits = sum_by_cell(selection.visits(), "visits")
+    rows = selection.eligible()
     eligible = sum_by_cell(
-        selection.sums().exclude(eligible_visits=0) if selection.is_whole else selection.eligible(),
+        selection.sums().exclude(eligible_visits=0) if selection.is_whole else rows,
         "eligible_visits",
     )
     total_visits = sum(visits.values())
-    first, count = find_campaigns(selection, sort)
+    first, count = find_campaigns(selection, rows, sort)
     return Report(
         selection=selection,
         days=tally_days(selection, visits, eligible),
@@ -226,21 +238,29 @@ def sum_by(cells: dict[Cell, int], position: int) -> dict[Any, int]:
 Sums = tuple[int, int, int]
 
 
-def find_campaigns(selection: Selection, sort: Sort) -> tuple[list[Sums], int]:
+def find_campaigns(
+    selection: Selection, rows: QuerySet[EligibleVisits], sort: Sort
+) -> tuple[list[Sums], int]:
     """The first ones, and how many there are."""
     if selection.is_whole and selection.publisher is None:
         return find_kept(selection.first_day, selection.last_day, sort)
-    return count_campaigns(selection.eligible(), sort)
+    return count_campaigns(rows, sort)
 
 
 def count_campaigns(rows: QuerySet[EligibleVisits], sort: Sort) -> tuple[list[Sums], int]:
+    """One pass: the count, the same in each row, is of all campaigns before the limit."""
     sums = (
         rows.values("campaign_id")
-        .annotate(total=Sum("eligible_visits"), publishers=Count("publisher", distinct=True))
+        .annotate(
+            total=Sum("eligible_visits"),
+            publishers=Count("publisher", distinct=True),
+            campaigns=Window(Count("*")),
+        )
         .order_by(*sort.order())
-        .values_list("campaign_id", "total", "publishers")[:TOP_CAMPAIGNS]
+        .values_list("campaign_id", "total", "publishers", "campaigns")[:TOP_CAMPAIGNS]
     )
-    return list(sums), rows.order_by().values("campaign_id").distinct().count()
+    found = list(sums)
+    return [row[:3] for row in found], found[0][3] if found else 0
 
 
 def find_kept(first_day: date, last_day: date, sort: Sort) -> tuple[list[Sums], int]:
@@ -258,10 +278,12 @@ def find_kept(first_day: date, last_day: date, sort: Sort) -> tuple[list[Sums], 
 
 
 def keep_newest_days() -> None:
-    """What the page shows first, so that nobody waits for it."""
+    """What the page shows first, in every order, so that nobody waits for it."""
     days = last_reported_days()
     if days is not None:
-        find_kept(*days, Sort())
+        for key in SORT_FIELDS:
+            for is_descending in (True, False):
+                find_kept(*days, Sort(key, is_descending))
 
 
 def keep_campaigns(key: str, first: list[Sums], count: int) -> None:

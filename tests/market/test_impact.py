@@ -7,6 +7,7 @@ from django.db import connection
 
 from exchange.accounts.models import Organisation, User
 from exchange.market.impact import (
+    EdgeUse,
     InUseError,
     impact_of_attribute,
     impact_of_audience,
@@ -39,6 +40,7 @@ from exchange.market.services import (
     save_value_list,
 )
 from exchange.market.uses import refresh_uses, unread_rows
+from tests.market.places import found
 
 
 @pytest.fixture
@@ -182,6 +184,24 @@ def test_pinned_paths_keep_their_edges(
     save_booking(booking=booking, by=erin)
     retire_edge(edge=first, by=erin)
     assert impact_of_edge(last).booking_count == 0
+
+
+def test_an_edge_to_an_advertiser_is_used_where_its_path_is_booked(
+    erin: User, campaign: Campaign, herald: Party, northgate: Party, soda: Party
+) -> None:
+    gazette = found(Party.Kind.PUBLISHER, "Gazette", herald.organisation)
+    other = found(Party.Kind.ADVERTISER, "Other Oats", herald.organisation)
+    last = save_edge(edge=Edge(seller=northgate, buyer=soda), by=erin)
+    to_other = save_edge(edge=Edge(seller=northgate, buyer=other), by=erin)
+    for publisher in (herald, gazette):
+        save_edge(edge=Edge(seller=publisher, buyer=northgate), by=erin)
+        save_booking(booking=Booking(campaign=campaign, publisher=publisher), by=erin)
+    direct = save_edge(edge=Edge(seller=gazette, buyer=soda), by=erin)
+    assert impact_of_edge(last) == EdgeUse(booking_count=1, pair_count=1)
+    assert impact_of_edge(direct) == EdgeUse(booking_count=1, pair_count=1)
+    assert not impact_of_edge(to_other)
+    last.buyer = other  # in a form: what is saved counts
+    assert impact_of_edge(last).booking_count == 1
 
 
 def test_a_party_is_retired_last(

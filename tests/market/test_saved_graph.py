@@ -247,6 +247,10 @@ def test_pairs_that_pass_an_edge_are_those_of_plain_routing(drawn: Drawn) -> Non
             for target, path in plain.cheapest_paths(source).items()
             if link.edge_id in path.edge_ids
         )
+        some = {source for source in sources if source % 2}
+        assert sorted(graph.find_passing(link.edge_id, among=some)) == [
+            pair for pair in sorted(graph.find_passing(link.edge_id)) if pair[0] in some
+        ]
     assert not list(graph.find_passing(9_999))
 
 

@@ -2,6 +2,7 @@ from datetime import date
 
 import pytest
 from django.db.models import Sum
+from django.utils import timezone
 
 from exchange.accounts.models import Organisation, Role, User
 from exchange.market.models import Campaign, Party
@@ -12,7 +13,16 @@ from exchange.reports.models import (
     KeptCampaigns,
     ReportRun,
 )
-from exchange.reports.queries import Selection, Sort, Tally, last_reported_days, read_report
+from exchange.reports.queries import (
+    SORT_FIELDS,
+    TOP_CAMPAIGNS,
+    Selection,
+    Sort,
+    Tally,
+    keep_newest_days,
+    last_reported_days,
+    read_report,
+)
 from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID, make_run
 from tests.trading import Exchange, exchange
 
@@ -54,6 +64,63 @@ def test_search_finds_campaigns_by_name_and_by_advertiser(
     for text, count in (("summ", 1), ("soda", 1), ("winter", 0)):
         report = read_report(Selection(FIRST, SECOND, carol, text=text), Sort())
         assert report.campaign_count == count, text
+
+
+@pytest.mark.parametrize("few", [12_000, 0])
+def test_a_search_sums_up_the_same_of_few_and_of_many(
+    few: int, summer_report: ReportRun, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soda, gazette = Party.objects.advertisers().get(), Party.objects.get(name="Evening Gazette")
+    for name, retired_at in (("Late summer", None), ("Summer's end", timezone.now())):
+        campaign = Campaign.objects.create(
+            advertiser=soda, name=name, expression="true", retired_at=retired_at
+        )
+        EligibleVisits.objects.create(
+            day=FIRST, campaign=campaign, publisher=gazette, eligible_visits=5, run=summer_report
+        )
+    monkeypatch.setattr("exchange.market.querysets.FEW", few)
+
+    def read(text: str) -> tuple[int, list[tuple[str, int]], int]:
+        report = read_report(Selection(FIRST, SECOND, carol, text=text), Sort())
+        named = [(row.campaign, row.eligible) for row in report.campaigns]
+        return report.total.eligible, named, report.campaign_count
+
+    every = [("Summer", 75), ("Late summer", 5), ("Summer's end", 5)]
+    assert read("summ") == (85, every, 3)
+    assert read("sod") == (85, every, 3)
+    assert read("summer late") == (5, [("Late summer", 5)], 1)
+    assert read("winter") == (0, [], 0)
+
+
+def test_campaigns_beyond_the_table_are_counted(
+    summer_report: ReportRun, carol: User, soda: Party, herald: Party
+) -> None:
+    for number in range(TOP_CAMPAIGNS + 4):
+        campaign = Campaign.objects.create(
+            advertiser=soda, name=f"Winter {number}", expression="true"
+        )
+        EligibleVisits.objects.create(
+            day=FIRST, campaign=campaign, publisher=herald, eligible_visits=1, run=summer_report
+        )
+    report = read_report(Selection(FIRST, SECOND, carol, text="winter"), Sort())
+    assert (len(report.campaigns), report.campaign_count) == (TOP_CAMPAIGNS, TOP_CAMPAIGNS + 4)
+
+
+def test_people_find_their_own_campaigns_only(exchange: Exchange) -> None:
+    run = make_run(status="done", snapshot_id=SNAPSHOT_ID)
+    for campaign in (exchange.campaign, exchange.rival_campaign):
+        EligibleVisits.objects.create(
+            day=FIRST,
+            campaign=campaign,
+            publisher=exchange.herald.party,
+            eligible_visits=7,
+            run=run,
+        )
+    viewer = exchange.soda.people[Role.ANALYST]
+    own, rival = exchange.soda.party.name, exchange.rival.party.name
+    for text, count in (("summ", 1), ("umm", 0), ("winter", 0), (own, 1), (rival, 0), ("%", 0)):
+        report = read_report(Selection(FIRST, FIRST, viewer, text=text), Sort())
+        assert (report.campaign_count, report.total.eligible) == (count, 7 * count), text
 
 
 def test_a_report_names_its_snapshots(summer_report: ReportRun, carol: User) -> None:
@@ -131,6 +198,18 @@ def test_the_whole_exchange_is_counted_once_until_a_day_changes(
     assert read() == (46, [("Summer", 46)], 1)
     Campaign.objects.filter(pk=campaign.pk).update(name="High summer")
     assert read() == (46, [("High summer", 46)], 1)
+
+
+def test_the_newest_days_are_counted_in_every_order(summer_report: ReportRun, carol: User) -> None:
+    keep_newest_days()
+    kept = KeptCampaigns.objects.count()
+    assert kept == 2 * len(SORT_FIELDS)
+    days = last_reported_days()
+    assert days is not None
+    for text in (*SORT_FIELDS, *(f"-{key}" for key in SORT_FIELDS)):
+        report = read_report(Selection(*days, carol), Sort.of(text))
+        assert [row.campaign for row in report.campaigns] == ["Summer"]
+    assert KeptCampaigns.objects.count() == kept
 
 
 def test_only_so_many_tables_are_kept(

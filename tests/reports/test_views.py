@@ -96,6 +96,17 @@ def test_days_that_cannot_be_counted_are_explained(
     assert not ReportRun.objects.exists()
 
 
+def test_a_publisher_is_chosen_by_name_or_by_its_row(
+    client: Client, carol: User, summer_report: ReportRun, herald: Party, gazette: Party
+) -> None:
+    Party.objects.filter(pk=gazette.pk).update(name="Gazette & Sons")
+    text = page_text(log_in(client, carol), publisher=herald.pk, sort="campaign")
+    assert f'<option value="{herald.pk}" selected>Daily Herald</option>' in text
+    assert f'<option value="{gazette.pk}">Gazette &amp; Sons</option>' in text
+    assert '<option value="">All publishers</option>' in text
+    assert '<select name="publisher" id="id_publisher">' in text
+
+
 def test_the_chart_names_each_day(client: Client, carol: User, summer_report: ReportRun) -> None:
     text = page_text(log_in(client, carol), first_day=FIRST, last_day=SECOND)
     assert "<title>Sun 2026-11-01: 30 eligible, 150 visits</title>" in text
