@@ -232,7 +232,14 @@ SEARCHES = {
     "value-list-list": ["q=site"],
     "attribute-list": ["q=geo"],
     "snapshot-list": ["status=failed"],
-    "report-eligible-visits": ["q=news", "sort=campaign", "sort=-publishers"],
+    "report-eligible-visits": [
+        "q=news",
+        "q=sale",
+        "q=a",
+        "q=fontaine+bank",
+        "sort=campaign",
+        "sort=-publishers",
+    ],
 }
 NAMED_FILTERS = {
     "edge-list": ["seller", "buyer"],

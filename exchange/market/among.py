@@ -26,7 +26,7 @@ class Among(IdLookup):
 
     def as_sql(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
-    ) -> tuple[str, list[Any]]:
+    ) -> tuple[str, tuple[Any, ...]]:
         side, parameters = self.process_lhs(compiler, connection)
         ids = ",".join(map(str, map(int, self.rhs)))
-        return f"{side} = ANY (%s::bigint[])", [*parameters, f"{{{ids}}}"]
+        return f"{side} = ANY (%s::bigint[])", (*parameters, f"{{{ids}}}")

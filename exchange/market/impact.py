@@ -347,7 +347,9 @@ def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
     """Where paths with bookings over the edge can begin; None: anywhere. Over an edge to an
     advertiser, who sells to nobody, it is where it has booked. By the edge as it is saved: in a
     form it may have got another buyer."""
-    buyer_id = graph.links.buyer_of(edge_id) if edge_id in graph.links else None
+    if edge_id not in graph.links:
+        return None
+    buyer_id = graph.links.buyer_of(edge_id)
     if not Party.objects.filter(pk=buyer_id, kind=Party.Kind.ADVERTISER).exists():
         return None
     booked = Booking.objects.active().filter(advertiser=buyer_id).order_by()
