@@ -54,6 +54,11 @@ __all__ = ["exchange"]
 OK, DENIED, HIDDEN = "ok", 403, 404
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_live(settings: Settings, tmp_path: Path) -> None:
+    settings.SNAPSHOT_DIR = tmp_path / "snapshots"
+
+
 @pytest.fixture
 def world(exchange: Exchange) -> World:
     return furnish(exchange)

@@ -110,6 +110,8 @@ def test_a_killed_starter_leaves_nothing_of_a_leader_that_is_gone(tmp_path: Path
         assert eventually(lambda: len(list(marked_processes(MARK))) == 1)
 
 
+@pytest.mark.soak
+@pytest.mark.faults
 @pytest.mark.parametrize("milliseconds", range(0, 30, 2))
 def test_a_starter_killed_at_any_moment_of_a_start_leaves_nothing(
     tmp_path: Path, milliseconds: int

@@ -15,7 +15,12 @@ from exchange.serving.directory import INDEX_FILE, SnapshotDirectory
 from exchange.serving.instruments import RECOVERED
 from exchange.serving.recovery import REQUEST_FILE
 from tests.serving.asking import Client
-from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.conftest import (
+    PATIENCE_SECONDS,
+    EligibilityServer,
+    start_server,
+    wait_until_alive,
+)
 from tests.serving.history import (
     SNAPSHOT_DAMAGES,
     Damage,
@@ -87,9 +92,12 @@ def test_a_server_that_starts_over_damage_answers_until_it_is_mended(
         reply = client.ask({})
         assert sorted(reply.booking_ids()) == [1, 5]
         assert reply.document()["warnings"] == []
-        ready = client.send(None, method="GET", path="/readyz")
-        assert ready.document()["parts"]["snapshot"] == "ok"
-        assert is_counted_as_recovered(client) is False
+        until = time.monotonic() + PATIENCE_SECONDS
+        while client.send(None, method="GET", path="/readyz").document()["parts"][
+            "snapshot"
+        ] != "ok" or is_counted_as_recovered(client):
+            assert time.monotonic() < until
+            time.sleep(0.05)
         client.close()
 
 

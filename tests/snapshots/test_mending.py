@@ -3,6 +3,7 @@ it starts by itself."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -67,9 +68,13 @@ DAMAGES: dict[str, Damage] = {
 
 
 def run_waiting() -> SnapshotBuild:
+    """Unless a worker of other tests has taken it: then until that one is done."""
     waiting = SnapshotBuild.objects.get(status=Status.QUEUED)
-    assert run_build(build_id=waiting.pk)
-    waiting.refresh_from_db()
+    run_build(build_id=waiting.pk)
+    until = time.monotonic() + 60
+    while not is_over(waiting):
+        assert time.monotonic() < until, waiting.status
+        time.sleep(0.05)
     return waiting
 
 

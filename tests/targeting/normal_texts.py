@@ -38,6 +38,8 @@ def predicate_text(document: dict[str, Any]) -> str:
     values = values_text(test, kind, document["values"])
     if test.startswith("count "):
         name, test = f"count({name})", test.removeprefix("count ")
+        if (test, values) == ("<=", "-1"):
+            test, values = "<", "0"  # nobody can write that a count is negative
     if negated:
         test = OPPOSITES.get(test, f"not {test}")
     return f"{name} {test} {values}"
