@@ -49,32 +49,40 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     watched = [Watched.read(line) for line in sys.stdin.buffer]
     starter_died_at = time.monotonic()
-    end_strays(watched)
-    end_sessions(watched, since=starter_died_at)
+    # A session that is ending may still send a child out of it: only a round that finds nobody
+    # proves that nobody is left.
+    while end_strays(watched) + end_sessions(watched, since=starter_died_at):
+        pass
 
 
-def end_strays(watched: Iterable[Watched]) -> None:
-    """Whatever left its session: the kernel told it nothing."""
+def end_strays(watched: Iterable[Watched]) -> int:
+    """Ends whatever left its session, which the kernel told nothing, and counts it."""
     sessions = {program.pid for program in watched}
-    for mark in {program.mark for program in watched}:
+    return sum(
         end_processes(
             lambda mark=mark: marked_processes(mark, outside=sessions),  # type: ignore[misc]
             patience_seconds=STRAY_PATIENCE_SECONDS,
         )
+        for mark in {program.mark for program in watched}
+    )
 
 
-def end_sessions(watched: Iterable[Watched], *, since: float) -> None:
+def end_sessions(watched: Iterable[Watched], *, since: float) -> int:
+    """Waits until every session is empty, ends those out of patience, and counts what it met."""
+    met: set[ProcessId] = set()
     left = list(watched)
     while left:
         lived = time.monotonic() - since
         for program in list(left):
             members = list(program.members())
+            met.update(members)
             if not members:
                 left.remove(program)
             elif lived > program.patience_seconds:
                 for member in members:
                     member.send(signal.SIGKILL)
         time.sleep(0.05)
+    return len(met)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,13 @@ trap '' TERM
 setsid sh -c "trap '' TERM; while :; do sleep 0.1; done" &
 while :; do sleep 0.1; done
 """
+# One that has a child leave its session only when its starter is long gone.
+LATE_FAMILY = """
+trap '' TERM
+sleep 1
+setsid sh -c "trap '' TERM; while :; do sleep 0.1; done" &
+while :; do sleep 0.1; done
+"""
 STARTER = f"""
 import os, signal, sys, time
 from pathlib import Path
@@ -36,7 +43,7 @@ from exchange.launcher.processes import Program, start
 signal.signal(signal.SIGTERM, lambda *_: None)  # as the launcher, which has a handler of its own
 environment = {{**os.environ, "{RUN_MARK}": "{MARK}"}}
 log, *argv = sys.argv[1:]
-program = Program("tried", argv, environment, Path(log), Path("/"), patience_seconds=0.5)
+program = Program("tried", argv, environment, Path(log), Path("/"), patience_seconds=2)
 print("starting", flush=True)
 print(start(program).identity.pid, flush=True)
 time.sleep(300)
@@ -108,6 +115,11 @@ def test_a_killed_starter_leaves_nothing_of_a_leader_that_is_gone(tmp_path: Path
     script = "trap '' TERM; sleep 300 & exit 0"
     with starter_of(tmp_path, "sh", "-c", script):
         assert eventually(lambda: len(list(marked_processes(MARK))) == 1)
+
+
+def test_a_killed_starter_leaves_nothing_that_a_family_starts_later(tmp_path: Path) -> None:
+    with starter_of(tmp_path, "sh", "-c", LATE_FAMILY) as said:
+        assert said.readline()
 
 
 @pytest.mark.soak
