@@ -56,6 +56,13 @@ CHECKS = [
 MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 EXPECTED = {200, 400, 401, 403, 405, 413}
 PATHS = [PATH, BATCH_PATH, EXPLAIN_PATH]
+VISIT = {"visit": {"geo.country": "USA"}}
+# What chance may not hit on in a few dozen requests: one that is answered.
+FITTING: dict[str, dict[str, Any]] = {
+    PATH: VISIT,
+    BATCH_PATH: {"requests": [VISIT]},
+    EXPLAIN_PATH: {**VISIT, "campaigns": [1]},
+}
 
 
 class Served:
@@ -127,6 +134,11 @@ def fuzz(served: Served, path: str, mode: GenerationMode, examples: int) -> Coun
         case.validate_response(response, checks=CHECKS, headers=headers)
 
     send()
+    if mode is GenerationMode.POSITIVE:
+        case = schema[path]["POST"].Case(body=FITTING[path], media_type="application/json")
+        response = case.call(headers=headers)
+        statuses[response.status_code] += 1
+        case.validate_response(response, checks=CHECKS, headers=headers)
     return statuses
 
 
