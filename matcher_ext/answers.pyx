@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from matcher_ext.arena cimport FALSE, NOTHING, TRUE, UNDEFINED, Truth
 from matcher_ext.asking cimport Match, answer_definition, ask_definition
 from matcher_ext.filling cimport Answerer
-from matcher_ext.given_visits cimport read_given
+from matcher_ext.visit cimport read_visit
 from matcher_ext.matching cimport begin_match, run_match
 from matcher_ext.plan cimport SLOTS, section_count
 from matcher_ext.snapshot cimport ScratchHolder, Snapshot, make_snapshot
@@ -102,7 +102,7 @@ cdef class VisitAnswers:
         """Of a snapshot that answers together with another: begins its match."""
         cdef VisitAnswers answers = VisitAnswers()
         cdef ScratchHolder holder = beside._take()
-        read_given(beside.catalog, visit, &holder.scratch.visit)
+        read_visit(beside.catalog, visit, &holder.scratch.visit)
         answers.lend(holder, beside)
         with nogil:
             answers.is_begun = begin_match(

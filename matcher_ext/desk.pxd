@@ -1,10 +1,12 @@
-"""What happens to a plain request of a known caller: admitted, metered, answered, counted.
+"""What happens to a request of a known caller: admitted, metered, answered, counted.
 
-Anything out of the ordinary is given back untouched, and Python decides on it: what is refused, and
+Anything that is to be refused is given back untouched, and Python decides on it: what is refused, and
 in which words, is never decided here.
 """
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
+
+from matcher_ext.state_answers cimport StateAnswers, Workplace
 
 cdef class Pass:
     """A caller as its requests meet it. Changed by requests, one at a time: under the GIL."""
@@ -33,21 +35,33 @@ cdef class Times:
 
     cdef int _add(self, double seconds) except -1
 
-cdef class Unfinished:
-    """What PlainAnswers gave of a request that was admitted, but is not counted yet."""
-    cdef readonly bytes text
-    cdef readonly object count
-    cdef readonly tuple malformed
-    cdef readonly object ids
-    cdef readonly object paths
-    cdef readonly str publisher
-    cdef readonly object limit          # or None
-    cdef readonly double match_seconds
-    cdef readonly bint is_sampled
-
 cdef class Counts:
     """Of requests that were answered here."""
     cdef Times latency
     cdef Times match_time
     cdef uint64_t requests
     cdef uint64_t matches
+    cdef uint64_t has_unknown           # visits with a name that the catalogue does not have
+    cdef dict malformed                 # by attribute: visits with a value of a wrong type
+
+    cdef int _add(self, Workplace work, double seconds) except -1
+
+cdef class Batch:
+    """Many requests of one body against one state, answered one after another. For one caller's
+    thread at a time."""
+    cdef StateAnswers answers
+    cdef object publishers
+    cdef bytes body                     # which the tape refers to
+    cdef double now
+    cdef double started
+    cdef Workplace work
+    cdef readonly uint32_t count
+    cdef readonly uint32_t left
+    cdef readonly uint64_t asked_visits # of all requests
+    cdef uint32_t place                 # token of the next one
+    cdef uint32_t most_bytes            # of a request
+    cdef uint64_t further_visits        # that were answered elsewhere
+
+    cdef bytes _next(self)
+    cdef int _begin_next(self) except -1
+    cdef bytes _copy(self, uint32_t place)

@@ -1,10 +1,14 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from matcher_ext.paths import Paths
-from matcher_ext.plain_answers import PlainAnswers
+from matcher_ext.state_answers import StateAnswers
+
+# The request's bytes, the number of its imp or None, the publisher, the moment, booking ids.
+Kept = tuple[bytes, int | None, str, int, NDArray[numpy.int64]]
+Taken = tuple[list[int], float]
 
 class Pass:
     key_hash: str
@@ -24,35 +28,44 @@ class Bucket:
     def __init__(self, per_second: float, burst: float) -> None: ...
     def take(self, count: float = ...) -> float: ...
 
-Taken = tuple[list[int], float]
-
 class Times:
-    def __init__(self, bounds: Sequence[float]) -> None: ...
+    def __init__(self, bounds: Iterable[float]) -> None: ...
     def add(self, seconds: float) -> None: ...
     def take(self) -> Taken: ...
 
 class Counts:
-    def __init__(self, bounds: Sequence[float]) -> None: ...
-    def take(self) -> tuple[int, int, Taken, Taken]: ...
+    def __init__(self, bounds: Iterable[float]) -> None: ...
+    def take(self) -> tuple[int, int, Taken, Taken, dict[str, int], int]: ...
 
-class Unfinished:
-    text: bytes
+class Batch:
     count: int
-    malformed: tuple[str, ...]
-    ids: NDArray[numpy.int64] | None
-    paths: Paths | None
-    publisher: str
-    limit: int | None
-    match_seconds: float
-    is_sampled: bool
+    left: int
+    asked_visits: int
+    visits: int
+    size: int
+    def go_on(self, seconds: float) -> bytes | None: ...
+    def add(self, answer: bytes, visits: int) -> None: ...
 
 class Desk:
-    def __init__(self, buckets: dict[str, Bucket], counts: Counts) -> None: ...
+    has_kept: bool
+    def __init__(self, buckets: Mapping[str, Any], counts: Counts) -> None: ...
     def answer(
         self,
-        answers: PlainAnswers,
+        answers: StateAnswers,
         passes: Mapping[str, Pass],
-        header: str | None,
+        header: str,
         body: bytes,
         sample_every: int = ...,
-    ) -> bytes | Unfinished | None: ...
+    ) -> bytes | None: ...
+    def open_batch(
+        self,
+        answers: StateAnswers,
+        caller: Pass,
+        body: bytes,
+        sample_every: int = ...,
+        *,
+        most: int,
+        most_bytes: int,
+    ) -> Batch | None: ...
+    def close_batch(self, batch: Batch, caller: Pass) -> bytes: ...
+    def take_kept(self) -> list[Kept]: ...

@@ -1,44 +1,66 @@
-"""Ready texts of entries, each with its place in the order of answers.
+"""Ready texts of entries, chosen, ordered and joined for one visit's answer.
 
     by_entry   place and row of each entry     made once, so that a match leads there without a search
-    offsets    row r's text is content[offsets[r] : offsets[r + 1]]     lent by the caller
+    offsets    row r's text is content[offsets[r] : offsets[r + 1]]     all columns are lent
+
+    {"campaign_id":7,..,"net_cpm":4.2,"fee_percent":16.0,"path":["herald","adnet","globex"]}
+                       '-- terms ------------------------'- path_at
+
+What an entry that takes any path says behind its terms depends on the visit: then net CPM, fee and
+path are those of the cheapest path that the visit may take, and the order follows them.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from matcher_ext.overlay cimport Overlay
-from matcher_ext.snapshot cimport Snapshot
+from matcher_ext.filling cimport Scratch
+from matcher_ext.json_requests cimport Wanted
+from matcher_ext.paths cimport FoundPath
+from matcher_ext.route_section cimport RoutePlan
+from matcher_ext.snapshot cimport ScratchHolder, Snapshot
 
 cdef struct Place:
     double rank                     # the smallest comes first; no two are the same
+    double price                    # what an any path's share is taken of; else the net CPM
     uint32_t row
+    bint takes_any                  # path
+
+cdef cppclass ItemTable:
+    vector[Place] by_entry
+    const int64_t* ids              # ascending
+    const int64_t* offsets
+    const char* content
+    const int64_t* campaigns
+    const int32_t* path_at
+    const int64_t* reaches          # what the graph knows an any path by (path_key), or 0
 
 cdef struct Chosen:
-    double rank
-    const char* text
-    size_t length
+    double rank                     # the smallest comes first, then the smaller campaign, then id
+    double net_cpm                  # in ten-thousandths, where ranks do not hold
+    const ItemTable* items
+    uint32_t row
+    uint32_t way                    # of the walk, or NOTHING: as the text says
 
-cdef class Frame:
-    """What stands around the items of a whole answer. Immutable."""
-    cdef bytes heading              # then the age in seconds ..
-    cdef bytes opening              # .. then the items ..
-    cdef bytes closing              # .. then their number ..
-    cdef bytes ending
-
-# See answer_visit.
-cdef tuple answer(
-    Snapshot snapshot, Items below, Items beside, Overlay overlay, object visit, size_t limit,
-    bint keeps_ids, Frame frame, double age_seconds,
-)
+cdef cppclass Choice:
+    """The memory of one answer at a time."""
+    vector[Chosen] chosen
+    vector[FoundPath] paths
 
 cdef class Items:
     """Immutable, so any number of threads may read it; keeps the memory alive that it was lent."""
     cdef readonly Snapshot snapshot
-    cdef vector[Place] by_entry
-    cdef const int64_t[::1] ids     # ascending
-    cdef const int64_t[::1] offsets
-    cdef const unsigned char[::1] content
-    cdef const char* bytes          # where the content begins
+    cdef ItemTable table
+    cdef tuple lent
 
-    cdef int _choose(self, uint32_t entry, vector[Chosen]* chosen) except -1
-    cdef int _choose_id(self, int64_t entry_id, vector[Chosen]* chosen) except -1
+# Chooses among the entries that a visit matched in a snapshot, and in what lies beside it (`changed`
+# and `beside`, or None), and puts the first of them in order; says how many there are without the
+# limit. Paths are those of the snapshot's graph.
+cdef size_t choose_among(
+    Choice* choice, Snapshot snapshot, ScratchHolder holder, Items below, ScratchHolder changed,
+    Items beside, const Wanted* wanted
+) noexcept
+# Their texts, with commas between them.
+cdef void write_items(
+    string* text, const Choice* choice, size_t count, const RoutePlan* routes, const Scratch* below,
+    bint has_paths
+) noexcept nogil

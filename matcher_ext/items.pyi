@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy
@@ -6,21 +6,24 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 from matcher_ext.overlay import Overlay
-from matcher_ext.paths import Paths
 from matcher_ext.snapshot import Snapshot
 
-class Frame:
-    def __init__(self, heading: bytes, opening: bytes, closing: bytes, ending: bytes) -> None: ...
+Integers = NDArray[numpy.signedinteger]
 
 class Items:
     snapshot: Snapshot
     def __init__(
         self,
         snapshot: Snapshot,
-        ids: NDArray[numpy.signedinteger],
+        ids: Integers,
         ranks: NDArray[Any],
         offsets: NDArray[numpy.int64],
         content: Buffer,
+        *,
+        campaigns: Integers,
+        path_at: NDArray[numpy.int32],
+        reaches: Integers,
+        prices: NDArray[numpy.float64],
     ) -> None: ...
     def __len__(self) -> int: ...
 
@@ -30,8 +33,9 @@ def answer_visit(
     beside: Items | None,
     overlay: Overlay | None,
     visit: Mapping[str, Any],
-    limit: int,
-    keeps_ids: bool = ...,
-    frame: Frame | None = ...,
-    age_seconds: float = ...,
-) -> tuple[bytes, int, tuple[str, ...], NDArray[numpy.int64] | None, Paths | None]: ...
+    *,
+    limit: int | None = ...,
+    campaigns: Iterable[int] | None = ...,
+    by_campaign: bool = ...,
+    has_paths: bool = ...,
+) -> tuple[bytes, int]: ...

@@ -12,21 +12,37 @@ from matcher_ext.routes cimport RouteNode, share_of
 
 cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch):
     cdef Paths paths = Paths.__new__(Paths)
-    cdef const Reach* reach
-    cdef FoundPath found
-    cdef size_t i
     paths.owner = owner
     paths.routes = routes
+    list_paths(&paths.found, routes, scratch)
+    if paths.found.size():
+        paths.ways = scratch.walk.ways
+    return paths
+
+
+cdef void list_paths(
+    vector[FoundPath]* found, const RoutePlan* routes, const Scratch* scratch
+) noexcept nogil:
+    cdef const Reach* reach
+    cdef size_t i
     for i in range(scratch.reached.size()):
         if scratch.reached[i].way != NOTHING:
             reach = &routes.reaches[scratch.reached[i].reach]
-            found.key = path_key(reach.party, reach.hops)
-            found.way = scratch.reached[i].way
-            paths.found.push_back(found)
-    if paths.found.size():
-        paths.ways = scratch.walk.ways
-        sort(paths.found.begin(), paths.found.end(), has_smaller_key)
-    return paths
+            found.push_back(FoundPath(path_key(reach.party, reach.hops), scratch.reached[i].way))
+    sort(found.begin(), found.end(), has_smaller_key)
+
+
+cdef uint32_t find_path(const vector[FoundPath]* found, int64_t key) noexcept nogil:
+    cdef size_t low = 0, high = found.size(), middle
+    while low < high:
+        middle = (low + high) // 2
+        if found[0][middle].key < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low == found.size() or found[0][low].key != key:
+        return NOTHING
+    return found[0][low].way
 
 
 cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil:
@@ -52,7 +68,7 @@ cdef class Paths:
         cdef Py_ssize_t i
         cdef uint32_t way
         for i in range(keys.shape[0]):
-            way = self._find(keys[i])
+            way = find_path(&self.found, keys[i])
             if way != NOTHING:
                 target[i] = share_of(&self.ways[way])
         return shares
@@ -60,7 +76,7 @@ cdef class Paths:
     def labels(self, int64_t key):
         """The parties of a path from the publisher on, as the graph labels them."""
         cdef const RoutePlan* routes = self.routes
-        cdef uint32_t way = self._find(key)
+        cdef uint32_t way = find_path(&self.found, key)
         cdef const RouteNode* node
         labels = []
         while way != NOTHING:
@@ -72,22 +88,10 @@ cdef class Paths:
 
     def edges(self, int64_t key):
         """The edge ids of a path from the publisher on; empty where it is not known."""
-        cdef uint32_t way = self._find(key)
+        cdef uint32_t way = find_path(&self.found, key)
         edges = []
         while way != NOTHING and self.ways[way].before != NOTHING:
             edges.append(self.routes.routes.edge_ids[self.ways[way].edge])
             way = self.ways[way].before
         edges.reverse()
         return tuple(edges)
-
-    cdef uint32_t _find(self, int64_t key) noexcept nogil:
-        cdef size_t low = 0, high = self.found.size(), middle
-        while low < high:
-            middle = (low + high) // 2
-            if self.found[middle].key < key:
-                low = middle + 1
-            else:
-                high = middle
-        if low == self.found.size() or self.found[low].key != key:
-            return NOTHING
-        return self.found[low].way

@@ -6,7 +6,7 @@ matching runs, so that a reason cannot differ from the truth.
 from libc.stdint cimport uint32_t
 
 from matcher_ext.arena cimport NOTHING
-from matcher_ext.given_visits cimport read_given
+from matcher_ext.visit cimport read_visit
 from matcher_ext.graph cimport begin_graph_visit, draw_node, find_reasons
 from matcher_ext.matching cimport begin_match, run_match, walk_visit
 from matcher_ext.snapshot cimport ScratchHolder, Snapshot
@@ -18,7 +18,7 @@ from matcher_ext.refusals import SnapshotError
 def why_not(Snapshot snapshot, visit, ids):
     cdef ScratchHolder holder = snapshot._take()
     snapshot._thaw()
-    read_given(snapshot.catalog, visit, &holder.scratch.visit)
+    read_visit(snapshot.catalog, visit, &holder.scratch.visit)
     reasons = {}
     missing = []
     if not is_eligible(&snapshot.catalog.table, &holder.scratch.visit):

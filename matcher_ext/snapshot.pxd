@@ -24,12 +24,15 @@ cdef class Snapshot(PlanBuffer):
 
     cdef ScratchHolder _take(self)
     cdef ScratchHolder _match(self, visit, Overlay overlay, answers=*, bint wants_paths=*)
+    cdef int _match_read(
+        self, ScratchHolder holder, Overlay overlay, answers=*, bint wants_paths=*
+    ) except -1
     cdef void _run(
         self, ScratchHolder holder, const vector[uint64_t]* dead, bint is_preset, bint is_begun
     ) noexcept nogil
     cdef object _lend(self, ScratchHolder holder, answers)
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1
-    cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below)
+    cdef ScratchHolder _match_beside(self, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
 
 # One that its maker fills.

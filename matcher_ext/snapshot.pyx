@@ -12,12 +12,11 @@ from matcher_ext.arena cimport NOTHING
 from matcher_ext.asking cimport preset_slot, replace_slot
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.filling cimport Scratch
-from matcher_ext.given_visits cimport read_given
 from matcher_ext.graph cimport begin_graph_visit
 from matcher_ext.matching cimport begin_match, match_visit, open_scratch, run_match
 from matcher_ext.paths cimport copy_paths
 from matcher_ext.results cimport copy_ids, count_matched, drop_dead
-from matcher_ext.visit cimport clear_visit
+from matcher_ext.visit cimport clear_visit, read_visit
 
 cdef object make_array = numpy.empty
 cdef object ID_TYPE = numpy.dtype(numpy.int64)
@@ -89,10 +88,13 @@ cdef class Snapshot(PlanBuffer):
         """The same, and the Paths of the entries that ask for a reach. `beside` is what the overlay
         was made with: its entries are matched as well, with reaches lent from here."""
         cdef ScratchHolder holder = self._match(visit, overlay, None, True)
+        cdef ScratchHolder changed
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
         if beside is not None and len(beside):
-            matched = numpy.concatenate([matched, beside._match_lent(visit, overlay, holder)])
+            changed = beside._match_beside(overlay, holder)
+            matched = numpy.concatenate([matched, beside._copy_matched(changed)])
+            beside.pool.append(changed)
         matched.sort()
         malformed = tuple(
             self.catalog.names[attribute] for attribute in holder.scratch.visit.malformed
@@ -101,11 +103,12 @@ cdef class Snapshot(PlanBuffer):
         self.pool.append(holder)
         return matched, malformed, paths
 
-    cdef object _match_lent(self, visit, Overlay overlay, ScratchHolder below):
-        """What matches here, with reaches that the walk below has answered."""
+    cdef ScratchHolder _match_beside(self, Overlay overlay, ScratchHolder below):
+        """What of a visit that was matched below matches here as well, with reaches that the walk
+        below has answered. Both have one catalogue."""
         cdef ScratchHolder holder = self._take()
         cdef size_t i, k
-        read_given(self.catalog, visit, &holder.scratch.visit)
+        holder.scratch.visit = below.scratch.visit
         holder.scratch.wanted.clear()
         if overlay is not None:
             for i in range(overlay.wanted.size()):
@@ -117,9 +120,7 @@ cdef class Snapshot(PlanBuffer):
                         break
         with nogil:
             match_visit(&self.plan, &self.catalog.table, &holder.scratch)
-        matched = self._copy_matched(holder)
-        self.pool.append(holder)
-        return matched
+        return holder
 
     def unknown_attributes(self, visit):
         """Names in the visit that the catalogue does not have; matching ignores them."""
@@ -173,13 +174,20 @@ cdef class Snapshot(PlanBuffer):
 
     cdef ScratchHolder _match(self, visit, Overlay overlay, answers=None, bint wants_paths=False):
         cdef ScratchHolder holder = self._take()
+        read_visit(self.catalog, visit, &holder.scratch.visit)
+        self._match_read(holder, overlay, answers, wants_paths)
+        return holder
+
+    cdef int _match_read(
+        self, ScratchHolder holder, Overlay overlay, answers=None, bint wants_paths=False
+    ) except -1:
+        """The visit is in the holder."""
         cdef const vector[uint64_t]* dead = NULL
         cdef bint is_preset = overlay is not None and not overlay.replaced.empty()
         cdef bint is_begun = False
         if overlay is not None:
             overlay.check_below(self)
         holder.scratch.wants_paths = wants_paths
-        read_given(self.catalog, visit, &holder.scratch.visit)
         if self.answers:
             answers = self._lend(holder, answers)
         holder.scratch.wanted.clear()
@@ -197,7 +205,7 @@ cdef class Snapshot(PlanBuffer):
                 self._run(holder, dead, is_preset, is_begun)
         if self.answers:
             answers.settle(holder)
-        return holder
+        return 0
 
     cdef void _run(
         self, ScratchHolder holder, const vector[uint64_t]* dead, bint is_preset, bint is_begun

@@ -43,6 +43,8 @@ cdef void add_integer(Visit* v, uint32_t attribute, int64_t element) noexcept no
 cdef void add_text(Visit* v, uint32_t attribute, const char* text, size_t length) noexcept nogil
 cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept nogil
 
+# 18.0 is 18; False for a fraction and for more than 64 bits.
+cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
 # False when a required attribute is missing or malformed: the visit matches nothing.
 cdef bint is_eligible(const CatalogTable* table, const Visit* visit) noexcept nogil
 

@@ -82,14 +82,14 @@ cdef void set_float(
     if type == FLOAT and isfinite(value):
         set_word(v, attribute, word_of(value))
     elif (type == INTEGER or type == TIMESTAMP or type == TIMESTAMP_LOCAL) and (
-        read_whole(value, &whole)
+        read_whole_double(value, &whole)
     ):
         set_word(v, attribute, whole)
     else:
         set_malformed(v, attribute)
 
 
-cdef bint read_whole(double value, int64_t* whole) noexcept nogil:
+cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil:
     """18.0 is 18; a fraction or more than 64 bits is no integer."""
     if not (value >= -9223372036854775808.0 and value < 9223372036854775808.0):
         return False
@@ -296,7 +296,7 @@ cdef bint add_whole(Visit* visit, uint32_t attribute, object element) except -1:
     if isinstance(element, bool):
         return False
     if isinstance(element, float):
-        if not read_whole(element, &whole):
+        if not read_whole_double(element, &whole):
             return False
     elif isinstance(element, int) and -0x8000000000000000 <= element <= 0x7FFFFFFFFFFFFFFF:
         whole = element
@@ -402,7 +402,14 @@ cdef bint test_point(
     cdef double latitude = float_of(visit.words[value.first])
     cdef double longitude = float_of(visit.words[value.first + 1])
     if test == WITHIN:
-        return distance_km(
-            latitude, longitude, float_of(words[0]), float_of(words[1])
-        ) <= float_of(words[2])
+        return not is_far_north_or_south(latitude, float_of(words[0]), float_of(words[2])) and (
+            distance_km(latitude, longitude, float_of(words[0]), float_of(words[1]))
+            <= float_of(words[2])
+        )
     return is_inside(words, count, latitude, longitude)
+
+
+cdef inline bint is_far_north_or_south(double lat1, double lat2, double km) noexcept nogil:
+    """Whether latitudes alone are further apart, by more than the distance's rounding errors: most
+    circles are out of question without a sine."""
+    return fabs(lat1 - lat2) * 111.195 > km * 1.000001 + 0.001

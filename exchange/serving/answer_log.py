@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy
@@ -30,6 +30,12 @@ import pyarrow as pa
 from exchange.serving.bookings import Integers
 from exchange.serving.instruments import ANSWERS_DROPPED
 from exchange.serving.live import LiveSnapshot
+from exchange.serving.openrtb import read_impressions
+from exchange.serving.requests import request_decoder
+from exchange.serving.visits import flatten, stamp_milliseconds
+
+if TYPE_CHECKING:
+    from matcher_ext.desk import Kept as KeptRequest
 
 logger = logging.getLogger(__name__)
 
@@ -57,11 +63,25 @@ class Retention:
 
 
 class Kept(NamedTuple):
-    """By reference: states are immutable, and nobody changes a visit after its answer."""
+    """By reference: states are immutable, and nobody changes a visit after its answer. The compiled
+    way leaves a request's bytes, which are read when they are written down."""
 
     live: LiveSnapshot
-    visit: Mapping[str, object]
+    visit: Mapping[str, object] | KeptRequest
     booking_ids: Integers
+
+    def read_visit(self) -> Mapping[str, object]:
+        if isinstance(self.visit, Mapping):
+            return self.visit
+        body, imp, publisher, moment, _ = self.visit
+        request = request_decoder.decode(body)
+        if imp is None:
+            flat = flatten(request.visit or {}, self.live.attributes)
+        else:
+            sources = self.live.opened.sources
+            flat = read_impressions(request.bid_request or {}, sources)[imp].visit
+        stamp_milliseconds(flat, publisher, moment)
+        return flat
 
 
 class AnswerLog:
@@ -91,7 +111,9 @@ class AnswerLog:
     def is_due(self) -> bool:
         return next(self._numbers) % self.every == 0
 
-    def add(self, live: LiveSnapshot, visit: Mapping[str, object], booking_ids: Integers) -> None:
+    def add(
+        self, live: LiveSnapshot, visit: Mapping[str, object] | KeptRequest, booking_ids: Integers
+    ) -> None:
         if len(self._kept) < self._most:
             self._kept.append(Kept(live, visit, booking_ids))
         else:
@@ -139,25 +161,27 @@ class AnswerLog:
     def _make_table(self, kept: list[Kept]) -> pa.Table:
         """By columns, and bookings as the arrays that they are: a list of numbers for each would
         hold the interpreter for half a second, and every request with it."""
+        visits = [each.read_visit() for each in kept]
         ends = numpy.cumsum([0, *(len(each.booking_ids) for each in kept)])
         booking_ids = numpy.concatenate([numpy.sort(each.booking_ids) for each in kept])
         return pa.Table.from_arrays(
             [
-                pa.array([each.visit["time"] for each in kept], SCHEMA.field("at").type),
+                pa.array([visit["time"] for visit in visits], SCHEMA.field("at").type),
                 pa.array([each.live.manifest.snapshot_id for each in kept]),
                 pa.array([each.live.delta for each in kept]),
-                pa.array([msgspec.json.encode(self._mask(each)).decode() for each in kept]),
+                pa.array([self._encode(*each) for each in zip(kept, visits, strict=True)]),
                 pa.ListArray.from_arrays(ends.astype(numpy.int32), booking_ids),
             ],
             names=SCHEMA.names,
         ).cast(SCHEMA)
 
-    def _mask(self, kept: Kept) -> dict[str, object]:
+    def _encode(self, kept: Kept, visit: Mapping[str, object]) -> str:
         types = {row[0]: row[1] for row in kept.live.index.snapshot.catalog_rows}
+        return msgspec.json.encode(self._mask(visit, types)).decode()
+
+    def _mask(self, whole: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
         visit = {
-            name: value
-            for name, value in kept.visit.items()
-            if name in types and types[name] != "ip"
+            name: value for name, value in whole.items() if name in types and types[name] != "ip"
         }
         if USER_ID in visit:
             visit[USER_ID] = self._hash(str(visit[USER_ID]))

@@ -173,7 +173,17 @@ class Bookings:
         """What the index answers with; raises DirectoryError if it is not of these bookings."""
         offsets = np.frombuffer(self._offsets, np.int64, count=len(self) + 1)
         try:
-            return Items(index, self._ids, self._ranks, offsets, self._content)
+            return Items(
+                index,
+                self._ids,
+                self._ranks,
+                offsets,
+                self._content,
+                campaigns=self._integers("campaign_id"),
+                path_at=cast(NDArray[np.int32], self._integers("path_at")),
+                reaches=self._integers("reach"),
+                prices=self._floats("price"),
+            )
         except ValueError as error:
             raise DirectoryError(f"index and bookings are not of one build: {error}") from error
 

@@ -74,7 +74,17 @@ class ChangedBookings:
         texts = [text for text, _ in self._items]
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
-        return Items(index, self._ids, self._ranks, offsets, b"".join(texts))
+        return Items(
+            index,
+            self._ids,
+            self._ranks,
+            offsets,
+            b"".join(texts),
+            campaigns=self._campaign_ids,
+            path_at=np.array([path_at for _, path_at in self._items], np.int32),
+            reaches=self._reaches,
+            prices=self._prices,
+        )
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         rows, beside = self._find(booking_ids)

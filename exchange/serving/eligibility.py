@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence, Set
+from collections.abc import Generator, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -50,7 +50,9 @@ from exchange.serving.requests import (
     request_decoder,
 )
 from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
-from matcher_ext.desk import Unfinished
+
+if TYPE_CHECKING:
+    from matcher_ext.desk import Kept
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +136,12 @@ class EligibilityService:
         """From now on; the watching thread writes them down."""
         self._log = log
 
+    def keep(self, live: LiveSnapshot, kept: Iterable[Kept]) -> None:
+        """Answers of the compiled way, as bytes: the watching thread reads them."""
+        if self._log is not None:
+            for each in kept:
+                self._log.add(live, each, each[-1])
+
     def admit(self, header: str, scope: str = ELIGIBILITY_READ) -> Caller:
         """Who asks, by the header `Authorization`; raises the problem to answer with if the key
         may not be used for this."""
@@ -160,23 +168,6 @@ class EligibilityService:
         body, part = self._answer_visit(live, publisher, visit, options, moment)
         return Answer(write_answer(live, now, body), (part,))
 
-    def finish(self, live: LiveSnapshot, left: Unfinished, body: bytes) -> Answer:
-        """What the desk leaves: answers that need more than its frame, or are to be kept."""
-        now = time.time()
-        text, count = left.text, left.count
-        if left.paths is not None and left.ids is not None:
-            text, count = live.write_routed(left.ids, left.paths, Options(limit=left.limit))
-        if left.paths is not None or left.malformed:
-            warnings = live.warnings
-            if left.malformed:
-                warnings = write_warnings(left.malformed, (), (), live.notes)
-            text = write_answer(live, now, FOUND % (text, count, warnings))
-        if left.is_sampled and self._log is not None and left.ids is not None:
-            flat = dict(decode(request_decoder, body).visit or {})
-            stamp_milliseconds(flat, left.publisher, int(now * 1000))
-            self._log.add(live, flat, left.ids)
-        return Answer(text, (Part(count, left.match_seconds, left.malformed),))
-
     def answer_bid_request(self, publisher: str, request: EligibilityRequest) -> Steps[Answer]:
         """Every impression of it against one state."""
         live = self.require_live()
@@ -195,15 +186,27 @@ class EligibilityService:
         for raw in requests:
             if len(parts) > MAX_BATCH or written > MAX_ANSWER_BYTES:
                 raise too_much_to_say()
-            try:
-                body, added = yield from self._answer_one_of_many(live, caller, raw, now, pace)
-                answers.append(b"{%s}" % body)
-                written += len(body)
-                parts += added
-            except ProblemError as problem:
-                answers.append(b'{"problem":%s}' % problem.body())
+            text, added = yield from self.answer_one_of_many(live, caller, raw, now, pace)
+            answers.append(text)
+            written += len(text)
+            parts += added
         heading = b"%s%.1f" % (live.heading, live.age_seconds(now))
         return Answer(b'%s,"answers":[%s]}' % (heading, b",".join(answers)), tuple(parts))
+
+    def answer_one_of_many(
+        self,
+        live: LiveSnapshot,
+        caller: Caller,
+        raw: bytes | msgspec.Raw,
+        now: float,
+        pace: Pace,
+    ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
+        """One request of a batch: its part of the answer, or its problem."""
+        try:
+            body, added = yield from self._answer_decoded(live, caller, raw, now, pace)
+        except ProblemError as problem:
+            return b'{"problem":%s}' % problem.body(), ()
+        return b"{%s}" % body, added
 
     def require_live(self) -> LiveSnapshot:
         live = self.live
@@ -211,8 +214,13 @@ class EligibilityService:
             raise no_snapshot()
         return live
 
-    def _answer_one_of_many(
-        self, live: LiveSnapshot, caller: Caller, raw: msgspec.Raw, now: float, pace: Pace
+    def _answer_decoded(
+        self,
+        live: LiveSnapshot,
+        caller: Caller,
+        raw: bytes | msgspec.Raw,
+        now: float,
+        pace: Pace,
     ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
         if memoryview(raw).nbytes > MAX_BODY_BYTES:
             raise too_large(MAX_BODY_BYTES)
@@ -262,12 +270,12 @@ class EligibilityService:
         log = self._log
         is_kept = log is not None and log.is_due()
         started = time.perf_counter()
-        items, count, malformed, ids = live.answer(flat, options, keeps_ids=is_kept)
+        items, count, malformed, ids = live.answer(flat, options)
         match_seconds = time.perf_counter() - started
         warnings = live.warnings
         if malformed or unknown or notes:
             warnings = write_warnings(malformed, unknown, notes, live.notes)
-        if is_kept and log is not None and ids is not None:
+        if is_kept and log is not None:
             log.add(live, flat, ids)
         body = FOUND % (items, count, warnings)
         return body, Part(count, match_seconds, malformed, bool(unknown))

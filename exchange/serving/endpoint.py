@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import time
 
-from exchange.serving.eligibility import Answer, EligibilityService
+from exchange.serving.callers import Caller
+from exchange.serving.eligibility import (
+    MAX_ANSWER_BYTES,
+    STEP_SECONDS,
+    Answer,
+    EligibilityService,
+    Pace,
+    too_much_to_say,
+)
 from exchange.serving.http.messages import Request, Steps
-from exchange.serving.instruments import ELIGIBILITY, TALLY
+from exchange.serving.instruments import BATCH, ELIGIBILITY, TALLY
+from exchange.serving.live import LiveSnapshot
 from exchange.serving.rates import Buckets
 from exchange.serving.requests import (
+    MAX_BATCH,
     MAX_BATCH_BYTES,
     MAX_BODY_BYTES,
     EligibilityRequest,
@@ -16,7 +26,7 @@ from exchange.serving.requests import (
     decode,
     request_decoder,
 )
-from matcher_ext.desk import Desk, Unfinished
+from matcher_ext.desk import Batch, Desk
 
 PATH = "/api/v1/eligibility"
 BATCH_PATH = "/api/v1/eligibility:batch"
@@ -42,19 +52,17 @@ class EligibilityEndpoint:
         self._service.admit(request.authorization)
 
     def answer(self, request: Request) -> bytes | Steps:
-        """Plain requests of callers that were here before are answered by the desk, in one
-        compiled call; all others take the way below."""
+        """Whatever is valid, of a caller that was here before, is answered by the desk in one
+        compiled call; all else takes the way below, which alone refuses."""
         started = time.perf_counter()
         service, header, body = self._service, request.authorization, request.body
-        live = service.live
-        found = live and self._desk.answer(
-            live.plain, service.passes, header, body, service.sample_every
-        )
-        if type(found) is bytes:
-            return found
-        if live is None or not isinstance(found, Unfinished):
+        live, desk = service.live, self._desk
+        if live is None:
             return self._answer_any(header, body, started)
-        return self._note(started, service.finish(live, found, body))
+        found = desk.answer(live.answers, service.passes, header, body, service.sample_every)
+        if desk.has_kept:
+            service.keep(live, desk.take_kept())
+        return self._answer_any(header, body, started) if found is None else found
 
     def _answer_any(self, header: str, body: bytes, started: float) -> bytes | Steps:
         caller = self._service.admit(header)
@@ -79,21 +87,58 @@ class EligibilityEndpoint:
 class BatchEndpoint:
     """A route that answers in steps, so that others are answered meanwhile."""
 
-    name = "batch"
+    name = BATCH
     methods: tuple[str, ...] = ("POST",)
     most_bytes = MAX_BATCH_BYTES
 
     def __init__(self, service: EligibilityService, buckets: Buckets) -> None:
         self._service = service
         self._buckets = buckets
+        self._desk = Desk(buckets.by_key, TALLY.of_batches)
 
     def admit(self, request: Request) -> None:
         self._service.admit(request.authorization)
 
     def answer(self, request: Request) -> Steps:
-        started = time.perf_counter()
+        """By the desk, request by request; those that it gives back take the general way."""
         caller = self._service.admit(request.authorization)
-        requests = decode(batch_decoder, request.body).requests
+        live = self._service.require_live()
+        batch = self._desk.open_batch(
+            live.answers,
+            caller,
+            request.body,
+            self._service.sample_every,
+            most=MAX_BATCH,
+            most_bytes=MAX_BODY_BYTES,
+        )
+        if batch is None:
+            return (yield from self._answer_any(caller, request.body))
+        self._buckets.take(caller.key_hash, batch.asked_visits)
+        yield from self._answer_all(live, caller, batch)
+        text = self._desk.close_batch(batch, caller)
+        if self._desk.has_kept:
+            self._service.keep(live, self._desk.take_kept())
+        return text
+
+    def _answer_all(self, live: LiveSnapshot, caller: Caller, batch: Batch) -> Steps:
+        now, pace = time.time(), Pace()
+        while batch.left:
+            given_back = batch.go_on(STEP_SECONDS)
+            if batch.visits > MAX_BATCH or batch.size > MAX_ANSWER_BYTES:
+                raise too_much_to_say()
+            if given_back is not None:
+                text, parts = yield from self._service.answer_one_of_many(
+                    live, caller, given_back, now, pace
+                )
+                TALLY.add_parts(parts)
+                batch.add(text, len(parts))
+            elif batch.left:
+                yield
+        return b""
+
+    def _answer_any(self, caller: Caller, body: bytes) -> Steps:
+        started = time.perf_counter()
+        requests = decode(batch_decoder, body).requests
         self._buckets.take(caller.key_hash, len(requests))
         answer = yield from self._service.answer_batch(caller, requests)
         TALLY.add(self.name, time.perf_counter() - started, answer.parts)

@@ -64,6 +64,7 @@ ANSWERS_DROPPED = Counter(
 )
 
 ELIGIBILITY = "eligibility"
+BATCH = "batch"
 NOT_IN_CATALOGUE = "(not in the catalogue)"
 
 
@@ -79,7 +80,7 @@ def flush_times(taken: tuple[list[int], float], histogram: Histogram) -> None:
 class Sums:
     """What was counted since the last flush."""
 
-    __slots__ = ("bad", "latency", "match_time", "matches", "requests")
+    __slots__ = ("bad", "is_empty", "latency", "match_time", "matches", "requests")
 
     def __init__(self) -> None:
         self.requests: Count[str] = Count()
@@ -87,6 +88,15 @@ class Sums:
         self.latency = Times(SECONDS)
         self.match_time = Times(SECONDS)
         self.matches = 0
+        self.is_empty = True
+
+    def add(self, parts: Iterable[Part]) -> None:
+        self.is_empty = False
+        for part in parts:
+            self.match_time.add(part.match_seconds)
+            self.matches += part.count
+            if part.malformed or part.has_unknown:
+                count_bad(self.bad, part)
 
     def flush(self) -> None:
         for endpoint, count in self.requests.items():
@@ -99,11 +109,12 @@ class Sums:
 
 
 class Tally:
-    """Thread-safe by a lock that is held for a few additions. `at_desk` are the requests that the
-    desk answers, counted in compiled code."""
+    """Thread-safe by a lock that is held for a few additions. `at_desk` and `of_batches` are the
+    requests that are answered in compiled code, and counted there."""
 
     def __init__(self) -> None:
         self.at_desk = Counts(SECONDS)
+        self.of_batches = Counts(SECONDS)
         self._lock = threading.Lock()
         self._sums = Sums()
 
@@ -113,26 +124,34 @@ class Tally:
             sums = self._sums
             sums.requests[endpoint] += 1
             sums.latency.add(seconds)
-            for part in parts:
-                sums.match_time.add(part.match_seconds)
-                sums.matches += part.count
-                if part.malformed or part.has_unknown:
-                    count_bad(sums.bad, part)
+            sums.add(parts)
+
+    def add_parts(self, parts: Iterable[Part]) -> None:
+        """Of a request that is counted elsewhere."""
+        with self._lock:
+            self._sums.add(parts)
 
     def flush(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, Sums()
-        if sums.requests:
+        if not sums.is_empty:
             sums.flush()
-        self._flush_desk()
+        flush_counts(ELIGIBILITY, self.at_desk)
+        flush_counts(BATCH, self.of_batches)
 
-    def _flush_desk(self) -> None:
-        requests, matches, latency, match_time = self.at_desk.take()
-        if requests:
-            REQUESTS.labels(ELIGIBILITY, "200").inc(requests)
-            flush_times(latency, LATENCY)
-            flush_times(match_time, MATCH_TIME)
-            MATCHES.inc(matches)
+
+def flush_counts(endpoint: str, counts: Counts) -> None:
+    """Of requests that compiled code answered."""
+    requests, matches, latency, match_time, malformed, has_unknown = counts.take()
+    if requests:
+        REQUESTS.labels(endpoint, "200").inc(requests)
+        flush_times(latency, LATENCY)
+        flush_times(match_time, MATCH_TIME)
+        MATCHES.inc(matches)
+    for name, count in malformed.items():
+        BAD_ATTRIBUTES.labels(name).inc(count)
+    if has_unknown:
+        BAD_ATTRIBUTES.labels(NOT_IN_CATALOGUE).inc(has_unknown)
 
 
 def count_bad(bad: Count[str], part: Part) -> None:

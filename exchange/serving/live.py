@@ -6,7 +6,6 @@ first byte of an answer to its last.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -14,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exchange.serving.answers import (
-    FOUND,
-    MAX_LIMIT,
     NO_WARNINGS,
     RECOVERED,
     Options,
@@ -23,6 +20,7 @@ from exchange.serving.answers import (
     write_items,
     write_warnings,
 )
+from exchange.serving.bid_sources import make_bid_reader
 from exchange.serving.bookings import BookingRow, Bookings, Integers
 from exchange.serving.changed_bookings import (
     Beside,
@@ -44,19 +42,18 @@ from exchange.serving.routed import RoutedBookings
 from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
-from matcher_ext.items import Frame, Items, answer_visit
+from matcher_ext.bid_requests import BidReader
+from matcher_ext.items import Items
+from matcher_ext.json_visits import Stamps
 from matcher_ext.live import State
-from matcher_ext.paths import Paths as RoutePaths
-from matcher_ext.plain_answers import PlainAnswers
-from matcher_ext.plain_requests import Stamps
+from matcher_ext.state_answers import StateAnswers
 
-NO_LIMIT = 2**63 - 1
 ON_ITS_WAY_SECONDS = 0.5
 LOOK_SECONDS = 0.01
 STAMPS = Stamps(STAMPED_TIMES, PUBLISHER)
 # Items as JSON, how many are eligible, names of attributes whose value has a wrong type, and the
-# booking ids (None unless they were to be kept).
-Found = tuple[bytes, int, tuple[str, ...], Integers | None]
+# booking ids.
+Found = tuple[bytes, int, tuple[str, ...], Integers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,7 @@ class Opened:
     changing: LiveIndex
     attributes: frozenset[str]
     sources: tuple[Source, ...]
+    bids: BidReader
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, snapshot_id: str) -> Opened:
@@ -79,7 +77,8 @@ class Opened:
         attributes = frozenset(row[0] for row in index.catalog_rows)
         sources = read_sources(read_catalog(folder))
         below = Bookings(folder / BOOKINGS_FILE)
-        return cls(below, below.items_of(index), LiveIndex(index), attributes, sources)
+        items, bids = below.items_of(index), make_bid_reader(index, sources)
+        return cls(below, items, LiveIndex(index), attributes, sources, bids)
 
     def without_changes(self) -> Opened:
         return replace(self, changing=LiveIndex(self.changing.snapshot))
@@ -88,8 +87,8 @@ class Opened:
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
     """Immutable, shared by all threads. `delta` is the number of the last change in it; `heading`
-    is the start of every answer, up to the age; `plain` answers requests that are plain. One that
-    was recovered says so in every answer; what was stopped after a number is laid over it."""
+    is the start of every answer, up to the age; `answers` gives them in compiled code. One that was
+    recovered says so in every answer; what was stopped after a number is laid over it."""
 
     manifest: Manifest
     delta: int
@@ -102,21 +101,21 @@ class LiveSnapshot:
     changed: Mapping[int, Beside]
     items_beside: Items | None = None
     stopped_after: int | None = None
-    plain: PlainAnswers = field(init=False)
+    answers: StateAnswers = field(init=False)
 
     def __post_init__(self) -> None:
-        opening, closing, ending, _ = re.split(rb"%[bd]", FOUND)
-        answers = PlainAnswers(
+        answers = StateAnswers(
             self.index.snapshot,
             self.opened.items,
             self.items_beside,
             self.index.overlay,
-            Frame(self.heading, b"," + opening, closing, ending + self.warnings + b"}"),
-            self.read_at_seconds,
-            STAMPS,
-            MAX_LIMIT,
+            heading=self.heading,
+            read_at_seconds=self.read_at_seconds,
+            stamps=STAMPS,
+            notes=[self.warnings[1:-1]] if self.notes else [],
+            bids=self.opened.bids,
         )
-        object.__setattr__(self, "plain", answers)
+        object.__setattr__(self, "answers", answers)
 
     @property
     def is_recovered(self) -> bool:
@@ -227,28 +226,9 @@ class LiveSnapshot:
             items_beside=beside.items_of(state.beside) if beside else None,
         )
 
-    def answer(self, flat: Mapping[str, object], options: Options, *, keeps_ids: bool) -> Found:
-        """What most callers want is one call into the index; `match` and `write_items` are for the
-        other options, and for visits that find paths of their own."""
-        if not options.is_plain:
-            ids, malformed, view = self.match(flat)
-            return (*write_items(view, ids, options), malformed, ids)
-        text, count, malformed, kept, paths = answer_visit(
-            self.index.snapshot,
-            self.opened.items,
-            self.items_beside,
-            self.index.overlay,
-            flat,
-            NO_LIMIT if options.limit is None else options.limit,
-            keeps_ids,
-        )
-        if paths is not None and kept is not None:
-            text, count = self.write_routed(kept, paths, options)
-        return text, count, malformed, kept
-
-    def write_routed(self, ids: Integers, paths: RoutePaths, options: Options) -> tuple[bytes, int]:
-        """As `write_items`, of a visit that found paths of its own."""
-        return write_items(RoutedBookings(self.bookings, paths), ids, options)
+    def answer(self, flat: Mapping[str, object], options: Options) -> Found:
+        ids, malformed, view = self.match(flat)
+        return (*write_items(view, ids, options), malformed, ids)
 
     def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...], BookingsView]:
         """Booking ids, the names of attributes whose value has a wrong type, and the bookings as

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeGuard
 
 from exchange.serving.answers import WarningNote
 from exchange.serving.countries import name_country
@@ -25,7 +25,7 @@ FLOOR_NOT_COMPARED = ("floor_not_in_usd", "imp.floor")
 FURTHEST_METRES = 5_000
 Objects = Mapping[str, Any]
 
-ENUMERATIONS: dict[str, dict[object, str]] = {
+ENUMERATIONS: dict[str, dict[int | str, str]] = {
     "content.audience": {1: "all", 2: "over_12", 3: "mature"},
     "content.context": dict(
         enumerate(("video", "game", "music", "application", "text", "other", "unknown"), 1)
@@ -159,7 +159,7 @@ def read_plain(request: Objects, source: Source) -> object:
     return None
 
 
-def is_key(value: object) -> bool:
+def is_key(value: object) -> TypeGuard[int | str]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -29,7 +29,6 @@ VISITS: list[dict[str, Any]] = [
     {"user.age": 7},
     {"user.age": "old", "geo.country": "USA"},
 ]
-NO_LIMIT = 2**63 - 1
 
 
 def freeze(entries: dict[int, str]) -> Snapshot:
@@ -49,7 +48,17 @@ def make_items(snapshot: Snapshot, ranks: dict[int, float]) -> Items:
     offsets = numpy.zeros(len(texts) + 1, numpy.int64)
     numpy.cumsum([len(text) for text in texts], out=offsets[1:])
     places = numpy.array([ranks[entry_id] for entry_id in ids.tolist()], numpy.float64)
-    return Items(snapshot, ids, places, offsets, b"".join(texts))
+    return Items(snapshot, ids, places, offsets, b"".join(texts), **columns(len(texts)))
+
+
+def columns(count: int) -> dict[str, Any]:
+    """Campaigns in the opposite order, no path in any text."""
+    return {
+        "campaigns": numpy.arange(count, 0, -1),
+        "path_at": numpy.zeros(count, numpy.int32),
+        "reaches": numpy.zeros(count, numpy.int64),
+        "prices": numpy.zeros(count),
+    }
 
 
 entries = st.dictionaries(st.integers(1, 10**12), st.sampled_from(TEXTS), max_size=30)
@@ -65,14 +74,11 @@ def test_answers_are_match_sort_and_join(held: dict[int, str], random: Any, limi
     for visit in VISITS:
         expected = snapshot.match(visit)
         best = sorted(expected, key=lambda entry_id: ranks[entry_id])[:limit]
-        text, count, malformed, ids, paths = answer_visit(
-            snapshot, items, None, None, visit, limit, True
-        )
+        text, count = answer_visit(snapshot, items, None, None, visit, limit=limit)
         assert text == b",".join(map(text_of, best))
         assert count == len(expected)
-        assert malformed == snapshot.match_with_warnings(visit)[1]
-        assert ids is not None
-        assert (ids.tolist(), paths) == (expected, None)
+        by_campaign = answer_visit(snapshot, items, None, None, visit, by_campaign=True)
+        assert by_campaign == (b",".join(map(text_of, expected[::-1])), count)
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,32 +94,31 @@ def test_changed_entries_take_their_place_among_the_others(
     now = {key: text for key, text in held.items() if key not in dead} | changed
     for visit in VISITS:
         expected = freeze(now).match(visit)
-        text, count, _, ids, _ = answer_visit(
-            state.snapshot, below, beside, state.overlay, visit, limit, True
-        )
-        assert ids is not None
-        assert (ids.tolist(), count) == (expected, len(expected))
+        text, count = answer_visit(state.snapshot, below, beside, state.overlay, visit, limit=limit)
+        assert count == len(expected)
         places = {key: key + 0.5 * (key in changed) for key in expected}
         best = sorted(expected, key=places.__getitem__)[:limit]
         assert text == b",".join(map(text_of, best))
 
 
-def test_ids_are_left_out_unless_they_are_kept() -> None:
-    snapshot = freeze({7: "true"})
-    items = make_items(snapshot, {7: 0.0})
-    assert answer_visit(snapshot, items, None, None, {}, NO_LIMIT) == (b"<7>", 1, (), None, None)
+def test_campaigns_that_are_not_wanted_are_left_out() -> None:
+    snapshot = freeze({7: "true", 8: "true", 9: "true"})
+    items = make_items(snapshot, {7: 0.0, 8: 1.0, 9: 2.0})
+    answered = answer_visit(snapshot, items, None, None, {}, campaigns=[3, 1, 99], limit=1)
+    assert answered == (b"<7>", 2)
+    assert answer_visit(snapshot, items, None, None, {}, campaigns=[]) == (b"", 0)
 
 
 def test_texts_of_other_entries_are_refused() -> None:
     snapshot = freeze({1: "true", 2: "true"})
     with pytest.raises(ValueError, match="not those of the snapshot"):
-        answer_visit(snapshot, make_items(freeze({1: "true"}), {1: 0.0}), None, None, {}, 1)
+        answer_visit(snapshot, make_items(freeze({1: "true"}), {1: 0.0}), None, None, {})
     ids, ranks = numpy.array([1, 2]), numpy.array([0.0, 1.0])
     offsets = numpy.array([0, 1, 2])
     with pytest.raises(ValueError, match="not those of the snapshot"):
-        Items(snapshot, numpy.array([1, 3]), ranks, offsets, b"ab")
+        Items(snapshot, numpy.array([1, 3]), ranks, offsets, b"ab", **columns(2))
     with pytest.raises(ValueError, match="one rank and one text"):
-        Items(snapshot, ids, ranks, offsets[:2], b"ab")
+        Items(snapshot, ids, ranks, offsets[:2], b"ab", **columns(2))
     for wrong in ([0, 1, 3], [-1, 1, 2], [0, 2, 1]):
         with pytest.raises(ValueError, match="not where it is said"):
-            Items(snapshot, ids, ranks, numpy.array(wrong), b"ab")
+            Items(snapshot, ids, ranks, numpy.array(wrong), b"ab", **columns(2))

@@ -18,7 +18,7 @@ from tests.matcher_ext.test_state_machine import IndexMachine, ReorganisingMachi
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
     *("answers", "atree", "batch", "candidates", "cases", "filling", "items", "live", "marks"),
-    *("matching", "paper", "partitions", "plain_requests", "rates", "reorganise", "rerouting"),
+    *("matching", "paper", "partitions", "json_visits", "rates", "reorganise", "rerouting"),
     *("results", "rounds", "route_section", "routes", "scan", "snapshot", "state_machine"),
     *("store", "thaw", "wording"),
 )

@@ -15,9 +15,9 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.instruments import TALLY
 from exchange.serving.key_use import read_key_use
-from matcher_ext.desk import Bucket, Counts, Desk, Unfinished
+from matcher_ext.desk import Bucket, Counts, Desk
 from tests.serving.asking import Reply
-from tests.serving.calling import post
+from tests.serving.calling import call, post
 from tests.serving.published import BOTH_KEY, HERALD_KEY, publish
 
 HERALD_HEADER = f"Api-Key {HERALD_KEY}"
@@ -49,11 +49,11 @@ def without_age(reply: Reply) -> tuple[int, dict[str, object]]:
     return reply.status, document
 
 
-def ask_desk(service: EligibilityService, body: bytes) -> bytes | Unfinished | None:
+def ask_desk(service: EligibilityService, body: bytes) -> bytes | None:
     live = service.live
     assert live is not None
     buckets = {hash_key(HERALD_KEY): Bucket(1000, 1000)}
-    return Desk(buckets, Counts([1.0])).answer(live.plain, service.passes, HERALD_HEADER, body)
+    return Desk(buckets, Counts([1.0])).answer(live.answers, service.passes, HERALD_HEADER, body)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,17 @@ def test_second_request_is_answered_like_the_first(
     assert first == second
 
 
-def test_desk_answers_only_whom_it_knows_and_what_is_plain(
+def test_desk_answers_only_whom_it_knows_and_what_is_valid(
     service: EligibilityService, endpoint: EligibilityEndpoint
 ) -> None:
     plain = b'{"visit":{"geo.country":"USA"}}'
     assert ask_desk(service, plain) is None
     post(endpoint, {"visit": {}})
     assert isinstance(ask_desk(service, plain), bytes)
-    assert isinstance(ask_desk(service, b'{"visit":{"user.age":"old"}}'), Unfinished)
-    assert ask_desk(service, b'{"visit":{"geo":{"country":"USA"}}}') is None
+    assert isinstance(ask_desk(service, b'{"visit":{"user.age":"old"}}'), bytes)
+    assert isinstance(ask_desk(service, b'{"visit":{"geo":{"country":"USA"}}}'), bytes)
     assert ask_desk(service, b'{"visit":{},"publisher":"tribune"}') is None
+    assert ask_desk(service, b'{"visit":{},"limit":0}') is None
 
 
 def test_every_state_is_answered_from_itself(
@@ -130,9 +131,9 @@ def test_a_key_expires_between_two_requests(
 def test_the_rate_holds_for_both_ways_together(service: EligibilityService) -> None:
     endpoint = EligibilityEndpoint(service, 0.01)
     plain: dict[str, object] = {"visit": {}}
-    nested = {"visit": {"geo": {"country": "USA"}}}
-    assert post(endpoint, nested).status == 200
-    refused = [post(endpoint, request) for request in (plain, nested, plain)]
+    twice = b'{"visit":{"geo.country":"USA","geo":{"country":"DEU"}}}'
+    assert call(endpoint, twice).status == 200
+    refused = [post(endpoint, plain), call(endpoint, twice), post(endpoint, plain)]
     assert [reply.status for reply in refused] == [429, 429, 429]
     assert int(refused[0].headers["retry-after"]) > 90
     assert post(endpoint, {**plain, "publisher": "tribune"}, key=BOTH_KEY).status == 200
@@ -169,11 +170,11 @@ def test_sampled_answers_are_kept_whole(
     assert len(kept) == 2
     for each in kept:
         assert each.booking_ids.tolist() == [1, 3]
-        assert each.visit == {
+        assert each.read_visit() == {
             **visit,
             "publisher.id": "herald",
-            "time": each.visit["time"],
-            "local_time": each.visit["time"],
+            "time": each.read_visit()["time"],
+            "local_time": each.read_visit()["time"],
         }
 
 

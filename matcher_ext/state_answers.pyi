@@ -1,17 +1,22 @@
-from matcher_ext.items import Frame, Items
+from collections.abc import Sequence
+
+from matcher_ext.bid_requests import BidReader
+from matcher_ext.items import Items
+from matcher_ext.json_visits import Stamps
 from matcher_ext.overlay import Overlay
-from matcher_ext.plain_requests import Stamps
 from matcher_ext.snapshot import Snapshot
 
-class PlainAnswers:
+class StateAnswers:
     def __init__(
         self,
         snapshot: Snapshot,
         below: Items,
         beside: Items | None,
         overlay: Overlay | None,
-        frame: Frame,
+        *,
+        heading: bytes,
         read_at_seconds: float,
         stamps: Stamps,
-        most: int,
+        notes: Sequence[bytes],
+        bids: BidReader,
     ) -> None: ...

@@ -1,0 +1,18 @@
+"""Consent strings of the transparency framework (TCF, version 2): purposes and vendors.
+
+As `exchange/serving/tcf.py` reads them; a test holds the two together.
+"""
+from libc.stdint cimport int64_t, uint8_t
+from libcpp.vector cimport vector
+
+cdef cppclass Consent:
+    vector[int64_t] purposes
+    vector[int64_t] vendors
+
+# False: it is no such string. Vendors are always looked through, because they may be what is wrong
+# with it, but listed only if they are wanted. `content` is memory to work in.
+cdef bint read_consent(
+    const char* text, size_t length, bint wants_vendors, vector[uint8_t]* content, Consent* consent
+) noexcept nogil
+# What personalised ads need.
+cdef bint is_allowed(const Consent* consent) noexcept nogil

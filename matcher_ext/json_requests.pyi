@@ -1,0 +1,1 @@
+LIMITS: tuple[int, int]
