@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
-from exchange.serving.eligibility import Answer, EligibilityService
+import msgspec
+
+from exchange.serving.eligibility import Answer, EligibilityService, Pace
+from exchange.serving.eligibility import Steps as StepsTo
 from exchange.serving.http.messages import Request, Steps
 from exchange.serving.instruments import ELIGIBILITY, TALLY
 from exchange.serving.rates import Buckets
@@ -13,6 +17,7 @@ from exchange.serving.requests import (
     MAX_BODY_BYTES,
     EligibilityRequest,
     batch_decoder,
+    count_visits,
     decode,
     request_decoder,
 )
@@ -58,7 +63,7 @@ class EligibilityEndpoint:
 
     def _answer_any(self, header: str, body: bytes, started: float) -> bytes | Steps:
         caller = self._service.admit(header)
-        self._buckets.take(caller.key_hash)
+        self._buckets.take(caller.key_hash, count_visits(body))
         asked = decode(request_decoder, body)
         publisher = caller.choose_publisher(asked.publisher)
         if asked.visit is None:
@@ -94,7 +99,18 @@ class BatchEndpoint:
         started = time.perf_counter()
         caller = self._service.admit(request.authorization)
         requests = decode(batch_decoder, request.body).requests
-        self._buckets.take(caller.key_hash, len(requests))
+        visits = yield from count_all(requests)
+        self._buckets.take(caller.key_hash, visits)
         answer = yield from self._service.answer_batch(caller, requests)
         TALLY.add(self.name, time.perf_counter() - started, answer.parts)
         return answer.body
+
+
+def count_all(requests: Sequence[msgspec.Raw]) -> StepsTo[int]:
+    pace = Pace()
+    visits = 0
+    for raw in requests:
+        if pace.is_over():
+            yield
+        visits += count_visits(raw)
+    return visits
