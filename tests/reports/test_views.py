@@ -169,7 +169,7 @@ def test_a_text_that_means_too_many_is_told_so_and_downloaded_whole(
     for bound in ("queries.MOST_NAMED", "views.MOST_NAMED", "exports.MOST_LOOKED_UP"):
         monkeypatch.setattr(f"exchange.reports.{bound}", 0)
     text = page_text(log_in(client, carol), q="summ", sort="campaign")
-    assert "“summ” means more than 0 campaigns" in text
+    assert "“summ” finds more than 0 campaigns" in text
     assert text.count(f'href="{CSV}?q=summ"') == 2
     assert "Eligible visits per day" not in text
     assert b"".join(client.get(CSV, {"q": "summ"})).decode().count("Summer") == 2
