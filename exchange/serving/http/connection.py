@@ -318,6 +318,8 @@ class HttpConnection(asyncio.Protocol):
         reply = None
         while reply is None:
             async with self._crowd.step:
+                if self._has_ended:
+                    return
                 if self._is_gone(request):
                     REQUESTS.labels(request.route.name, CLIENT_GONE).inc()
                     self.abort()
