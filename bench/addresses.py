@@ -236,6 +236,7 @@ SEARCHES = {
         "q=news",
         "q=sale",
         "q=a",
+        "q=again+3",
         "q=fontaine+bank",
         "sort=campaign",
         "sort=-publishers",

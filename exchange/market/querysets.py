@@ -108,7 +108,7 @@ def few_ids(*branches: Any, most: int | None = None) -> list[int] | None:
     """The ids of all rows of these queries, each of which has an index of its own; None if there
     are more than few."""
     found: set[int] = set()
-    most = most or FEW
+    most = FEW if most is None else most
     for rows in branches:
         found.update(rows.order_by().values_list("pk", flat=True)[: most + 1])
         if len(found) > most:
@@ -202,15 +202,11 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_MARKED)
         return self.filter(has_label if ids is None else Q(pk__among=ids))
 
-    def find_named(self, text: str) -> list[int] | QuerySet[Any]:
-        """By the campaign's name or the advertiser's, as `search` does: the ids of few, a query for
-        those of many. For rows of other tables, which are found by the campaign's id."""
+    def find_named(self, text: str, *, most: int) -> list[int] | None:
+        """By the campaign's name or the advertiser's, as `search` does; None if there are more. For
+        rows of other tables, which are found by the campaign's id."""
         by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
-        ids = few_ids(self.named(text), self.filter(by_party))
-        if ids is not None:
-            return ids
-        named = self.alias(words=Words("name")).filter(in_index(text) | by_party)
-        return named.order_by().values("pk")
+        return few_ids(self.named(text), self.filter(by_party), most=most)
 
     def named(self, text: str) -> Self:
         """Through the index of words."""

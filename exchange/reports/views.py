@@ -19,7 +19,15 @@ from exchange.reports.charts import draw_chart
 from exchange.reports.exports import stream_csv
 from exchange.reports.forms import DaysForm, ReportForm
 from exchange.reports.models import ReportRun
-from exchange.reports.queries import DEFAULT_DAYS, Sort, last_reported_days, read_report
+from exchange.reports.queries import (
+    DEFAULT_DAYS,
+    MOST_NAMED,
+    Selection,
+    Sort,
+    TooManyNamedError,
+    last_reported_days,
+    read_report,
+)
 from exchange.web.views.listing import person_of
 
 WIDE, NARROW = 960, 350
@@ -31,14 +39,22 @@ def show_eligible_visits(request: HttpRequest) -> HttpResponse:
     form = read_form(request)
     context: dict[str, Any] = {"form": form, "sort": Sort.of(request.GET.get("sort", ""))}
     if form.is_valid():
-        report = read_report(form.selection(), context["sort"])
-        is_one = report.selection.campaign is not None
-        context["report"] = report
-        context["charts"] = {
-            "wide": draw_chart(report.days, width=WIDE, has_shade=is_one),
-            "narrow": draw_chart(report.days, width=NARROW, has_shade=is_one),
-        }
+        context |= report_context(form.selection(), context["sort"])
     return render(request, "reports/eligible_visits.html", context | runs_context())
+
+
+def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
+    """The report, or what was chosen if that is more than anybody could wait for."""
+    try:
+        report = read_report(selection, sort)
+    except TooManyNamedError:
+        return {"selection": selection, "most_named": MOST_NAMED}
+    is_one = selection.campaign is not None
+    charts = {
+        "wide": draw_chart(report.days, width=WIDE, has_shade=is_one),
+        "narrow": draw_chart(report.days, width=NARROW, has_shade=is_one),
+    }
+    return {"report": report, "charts": charts}
 
 
 @require_safe

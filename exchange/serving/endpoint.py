@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+
+import msgspec
 
 from exchange.serving.callers import Caller
 from exchange.serving.eligibility import (
@@ -13,6 +16,7 @@ from exchange.serving.eligibility import (
     Pace,
     too_much_to_say,
 )
+from exchange.serving.eligibility import Steps as StepsTo
 from exchange.serving.http.messages import Request, Steps
 from exchange.serving.instruments import BATCH, ELIGIBILITY, TALLY
 from exchange.serving.live import LiveSnapshot
@@ -23,6 +27,7 @@ from exchange.serving.requests import (
     MAX_BODY_BYTES,
     EligibilityRequest,
     batch_decoder,
+    count_visits,
     decode,
     request_decoder,
 )
@@ -66,7 +71,7 @@ class EligibilityEndpoint:
 
     def _answer_any(self, header: str, body: bytes, started: float) -> bytes | Steps:
         caller = self._service.admit(header)
-        self._buckets.take(caller.key_hash)
+        self._buckets.take(caller.key_hash, count_visits(body))
         asked = decode(request_decoder, body)
         publisher = caller.choose_publisher(asked.publisher)
         if asked.visit is None:
@@ -124,7 +129,7 @@ class BatchEndpoint:
         now, pace = time.time(), Pace()
         while batch.left:
             given_back = batch.go_on(STEP_SECONDS)
-            if batch.visits > MAX_BATCH or batch.size > MAX_ANSWER_BYTES:
+            if batch.left and (batch.visits > MAX_BATCH or batch.size > MAX_ANSWER_BYTES):
                 raise too_much_to_say()
             if given_back is not None:
                 text, parts = yield from self._service.answer_one_of_many(
@@ -139,7 +144,18 @@ class BatchEndpoint:
     def _answer_any(self, caller: Caller, body: bytes) -> Steps:
         started = time.perf_counter()
         requests = decode(batch_decoder, body).requests
-        self._buckets.take(caller.key_hash, len(requests))
+        visits = yield from count_all(requests)
+        self._buckets.take(caller.key_hash, visits)
         answer = yield from self._service.answer_batch(caller, requests)
         TALLY.add(self.name, time.perf_counter() - started, answer.parts)
         return answer.body
+
+
+def count_all(requests: Sequence[msgspec.Raw]) -> StepsTo[int]:
+    pace = Pace()
+    visits = 0
+    for raw in requests:
+        if pace.is_over():
+            yield
+        visits += count_visits(raw)
+    return visits

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from exchange.serving.answers import Options
+from exchange.serving.openrtb import MAX_IMPS
 from exchange.serving.problems import ProblemError
 
 MAX_BODY_BYTES = 256 * 1024
@@ -35,6 +36,17 @@ class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests: Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
 
 
+class CountedBidRequest(msgspec.Struct, frozen=True):
+    imp: list[msgspec.Raw]
+
+
+class CountedRequest(msgspec.Struct, frozen=True):
+    """As much of a request as says how many visits it asks for; the rest is read over."""
+
+    bid_request: CountedBidRequest | None = None
+
+
+count_decoder = msgspec.json.Decoder(CountedRequest)
 request_decoder = msgspec.json.Decoder(EligibilityRequest)
 batch_decoder = msgspec.json.Decoder(BatchRequest)
 
@@ -48,3 +60,13 @@ def decode(decoder: msgspec.json.Decoder[Content], body: bytes | msgspec.Raw) ->
         raise ProblemError(
             HTTPStatus.BAD_REQUEST, "invalid_request", "The body is nested too deeply."
         ) from None
+
+
+def count_visits(body: bytes | msgspec.Raw) -> int:
+    """One for each imp of a bid request, but for those beyond what it may have; what cannot be read
+    is one as well. Takes a fraction of what decoding does."""
+    try:
+        bid_request = decode(count_decoder, body).bid_request
+    except ProblemError:
+        return 1
+    return 1 if bid_request is None else min(max(len(bid_request.imp), 1), MAX_IMPS)

@@ -7,11 +7,12 @@ import time
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, InternalError, connection, transaction
+from pytest_django import DjangoAssertNumQueries
 
 from exchange.accounts.models import Organisation, User
 from exchange.market.history import difference, revisions_of
 from exchange.market.models import ValueList, ValueListVersion
-from exchange.market.names import load_values
+from exchange.market.names import load_lines, load_values
 from exchange.market.services import compare_values, save_value_list
 from exchange.snapshots.models import Change
 
@@ -41,6 +42,30 @@ def test_whole_numbers_are_kept_as_numbers(erin: User, operator: Organisation) -
     for bad in ("ten", "1.5", str(2**63)):
         with pytest.raises(ValidationError, match=r"whole number|64 bits"):
             save_value_list(value_list=zips, values=[bad], by=erin)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "lines"),
+    [
+        ("string", ["b", "NULL", "ü, é", "tab\t"], "NULL\nb\ntab\t\nü, é\n"),
+        ("integer", [10, -3], "-3\n10\n"),
+    ],
+)
+def test_a_version_is_written_as_lines_once(
+    kind: str,
+    values: list[str | int],
+    lines: str,
+    erin: User,
+    operator: Organisation,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    """Twenty who download it share what the first one waited for."""
+    made = ValueList(organisation=operator, name="some", type=kind)
+    save_value_list(value_list=made, values=values, by=erin)
+    with django_assert_num_queries(1):
+        first, second = load_lines(made.pk, 1), load_lines(made.pk, 1)
+    assert first is second
+    assert first.decode() == lines
 
 
 def test_a_list_is_never_empty(erin: User, cities: ValueList) -> None:

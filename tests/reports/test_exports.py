@@ -1,17 +1,18 @@
 import csv
+from itertools import product
 
 import pytest
 
 from exchange.accounts.models import User
-from exchange.market.models import Campaign
+from exchange.market.models import Campaign, Party
 from exchange.reports.exports import plain, stream_csv
-from exchange.reports.models import ReportRun
+from exchange.reports.models import EligibleVisits, ReportRun
 from exchange.reports.queries import Selection
 from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID
 
 
 def read(selection: Selection) -> tuple[list[str], list[dict[str, str]]]:
-    lines = list(stream_csv(selection))
+    lines = "".join(stream_csv(selection)).splitlines(keepends=True)
     comments = [line for line in lines if line.startswith("#")]
     return comments, list(csv.DictReader(lines[len(comments) :]))
 
@@ -53,5 +54,48 @@ def test_every_way_to_start_a_formula_is_made_plain(start: str) -> None:
     assert plain(f"{start}1+1") == f"'{start}1+1"
 
 
-def test_numbers_and_ordinary_words_stay_as_they_are() -> None:
-    assert [plain(cell) for cell in (-3, 7, "a=b", "")] == [-3, 7, "a=b", ""]
+def test_ordinary_words_stay_as_they_are() -> None:
+    assert [plain(cell) for cell in ("a=b", "")] == ["a=b", ""]
+
+
+@pytest.mark.parametrize("most_named", [0, 20_000])
+@pytest.mark.parametrize("rows_per_piece", [1, 2, 3, 4_000])
+def test_a_download_has_all_rows_of_a_search_however_many_it_means(
+    most_named: int,
+    rows_per_piece: int,
+    summer_report: ReportRun,
+    carol: User,
+    soda: Party,
+    herald: Party,
+    gazette: Party,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each once, in order, whether they are found through campaigns or among all rows, and wherever
+    a piece ends."""
+    names = ("Summer sale", "Winter", "Late summer")
+    for name, publisher in product(names, (gazette, herald)):
+        campaign, _ = Campaign.objects.get_or_create(
+            advertiser=soda, name=name, defaults={"expression": "true"}
+        )
+        EligibleVisits.objects.create(
+            day=SECOND, campaign=campaign, publisher=publisher, eligible_visits=5, run=summer_report
+        )
+    monkeypatch.setattr("exchange.reports.exports.MOST_LOOKED_UP", most_named)
+    monkeypatch.setattr("exchange.reports.exports.ROWS_PER_PIECE", rows_per_piece)
+    _, every = read(Selection(FIRST, SECOND, carol))
+    assert len(every) == 8
+    _, meant = read(Selection(FIRST, SECOND, carol, text="summ"))
+    assert meant == [row for row in every if row["campaign"] != "Winter"]
+    _, at_herald = read(Selection(FIRST, SECOND, carol, herald, text="summ"))
+    assert at_herald == [row for row in meant if row["publisher"] == "daily-herald"]
+
+
+def test_a_download_is_read_as_it_is_taken(
+    summer_report: ReportRun, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that come later are in it: nothing was put together before."""
+    monkeypatch.setattr("exchange.reports.exports.ROWS_PER_PIECE", 1)
+    pieces = stream_csv(Selection(FIRST, SECOND, carol))
+    assert [next(pieces).count("\n") for _ in range(2)] == [3, 1]
+    EligibleVisits.objects.filter(day=SECOND).update(eligible_visits=46)
+    assert ",46," in next(pieces)

@@ -19,6 +19,7 @@ from exchange.reports.queries import (
     Selection,
     Sort,
     Tally,
+    TooManyNamedError,
     keep_newest_days,
     last_reported_days,
     read_report,
@@ -66,11 +67,9 @@ def test_search_finds_campaigns_by_name_and_by_advertiser(
         assert report.campaign_count == count, text
 
 
-@pytest.mark.parametrize("few", [12_000, 0])
-def test_a_search_sums_up_the_same_of_few_and_of_many(
-    few: int, summer_report: ReportRun, carol: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    soda, gazette = Party.objects.advertisers().get(), Party.objects.get(name="Evening Gazette")
+@pytest.fixture
+def three_summers(summer_report: ReportRun, soda: Party, gazette: Party) -> ReportRun:
+    """Two more campaigns, one of them retired, that were eligible for five visits each."""
     for name, retired_at in (("Late summer", None), ("Summer's end", timezone.now())):
         campaign = Campaign.objects.create(
             advertiser=soda, name=name, expression="true", retired_at=retired_at
@@ -78,18 +77,40 @@ def test_a_search_sums_up_the_same_of_few_and_of_many(
         EligibleVisits.objects.create(
             day=FIRST, campaign=campaign, publisher=gazette, eligible_visits=5, run=summer_report
         )
-    monkeypatch.setattr("exchange.market.querysets.FEW", few)
+    return summer_report
 
-    def read(text: str) -> tuple[int, list[tuple[str, int]], int]:
-        report = read_report(Selection(FIRST, SECOND, carol, text=text), Sort())
+
+def test_a_search_sums_up_all_campaigns_that_it_means(
+    three_summers: ReportRun, carol: User, gazette: Party
+) -> None:
+    def read(text: str, publisher: Party | None = None) -> tuple[int, list[tuple[str, int]], int]:
+        report = read_report(Selection(FIRST, SECOND, carol, publisher, text=text), Sort())
         named = [(row.campaign, row.eligible) for row in report.campaigns]
         return report.total.eligible, named, report.campaign_count
 
-    every = [("Summer", 75), ("Late summer", 5), ("Summer's end", 5)]
-    assert read("summ") == (85, every, 3)
-    assert read("sod") == (85, every, 3)
-    assert read("summer late") == (5, [("Late summer", 5)], 1)
+    late, end = ("Late summer", 5), ("Summer's end", 5)
+    assert read("summ") == (85, [("Summer", 75), late, end], 3)
+    assert read("sod") == (85, [("Summer", 75), late, end], 3)
+    assert read("summer late") == (5, [late], 1)
     assert read("winter") == (0, [], 0)
+    assert read("summ", gazette) == read("sod", gazette) == (10, [late, end], 2)
+    assert read("late", gazette) == (5, [late], 1)
+
+
+def test_a_search_that_means_too_many_is_not_summed_up(
+    three_summers: ReportRun,
+    carol: User,
+    gazette: Party,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless it is among the campaigns at one publisher, which are few."""
+    monkeypatch.setattr("exchange.reports.queries.MOST_NAMED", 2)
+    for text in ("summ", "sod", "s"):
+        with pytest.raises(TooManyNamedError):
+            read_report(Selection(FIRST, SECOND, carol, text=text), Sort())
+    at_gazette = Selection(FIRST, SECOND, carol, gazette, text="s")
+    assert read_report(at_gazette, Sort()).campaign_count == 2
+    assert read_report(Selection(FIRST, SECOND, carol, text="late"), Sort()).campaign_count == 1
 
 
 def test_campaigns_beyond_the_table_are_counted(
@@ -106,7 +127,11 @@ def test_campaigns_beyond_the_table_are_counted(
     assert (len(report.campaigns), report.campaign_count) == (TOP_CAMPAIGNS, TOP_CAMPAIGNS + 4)
 
 
-def test_people_find_their_own_campaigns_only(exchange: Exchange) -> None:
+def test_people_find_their_own_campaigns_only(
+    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many the text means in the whole exchange."""
+    monkeypatch.setattr("exchange.reports.queries.MOST_NAMED", 0)
     run = make_run(status="done", snapshot_id=SNAPSHOT_ID)
     for campaign in (exchange.campaign, exchange.rival_campaign):
         EligibleVisits.objects.create(

@@ -163,6 +163,19 @@ def test_the_table_is_ordered_as_asked(
     assert by_eligible.index("Summer") < by_eligible.index("Autumn")
 
 
+def test_a_text_that_means_too_many_is_told_so_and_downloaded_whole(
+    client: Client, carol: User, summer_report: ReportRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("queries.MOST_NAMED", "views.MOST_NAMED", "exports.MOST_LOOKED_UP"):
+        monkeypatch.setattr(f"exchange.reports.{bound}", 0)
+    text = page_text(log_in(client, carol), q="summ", sort="campaign")
+    assert "“summ” finds more than 0 campaigns" in text
+    assert text.count(f'href="{CSV}?q=summ"') == 2
+    assert "Eligible visits per day" not in text
+    assert b"".join(client.get(CSV, {"q": "summ"})).decode().count("Summer") == 2
+    assert "Eligible visits per day" in page_text(client)
+
+
 def test_the_number_of_queries_does_not_grow_with_the_campaigns(
     client: Client,
     carol: User,

@@ -12,7 +12,7 @@ from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
-from exchange.serving.requests import MAX_BATCH, MAX_BATCH_BYTES
+from exchange.serving.requests import MAX_BATCH, MAX_BATCH_BYTES, count_visits
 from tests.serving.bid_requests import bid_request
 from tests.serving.calling import call, post
 from tests.serving.published import BOTH_KEY, REPORTS_KEY, publish, publish_keys
@@ -179,6 +179,39 @@ def test_too_many_requests_are_told_when_to_come_back(directory: SnapshotDirecto
     assert (reply.status, reply.document()["code"]) == (429, "rate_limited")
     assert int(reply.headers["retry-after"]) >= 1
     assert post(endpoint, {"visit": {}, "publisher": "herald"}, key=BOTH_KEY).status == 200
+
+
+def test_every_imp_is_a_visit_of_its_key(directory: SnapshotDirectory) -> None:
+    """Sixty are given on credit to whoever may ask for ten a second; then it has to wait, in
+    whatever form it asks."""
+    asked = {"bid_request": {**bid_request(), "imp": [{"id": str(n)} for n in range(60)]}}
+    visit: dict[str, Any] = {"visit": {}}
+    for is_batch in (False, True):
+        endpoint = EligibilityEndpoint(EligibilityService(directory.root), visits_per_second=10)
+        first = post(endpoint.batch, {"requests": [asked]}) if is_batch else post(endpoint, asked)
+        assert first.status == 200
+        assert post(endpoint, asked).status == 429
+        assert post(endpoint, visit).status == 429
+        assert post(endpoint.batch, {"requests": [visit]}).status == 429
+
+
+@pytest.mark.parametrize(
+    ("body", "visits"),
+    [
+        (b'{"bid_request": {"imp": [{}, {"id": "[,]"}, 3]}}', 3),
+        (b'{"bid_request": {"id": "1", "imp": [%s]}}' % b",".join([b"{}"] * 101), 100),
+        (b'{"bid_request": {"imp": []}}', 1),
+        (b'{"bid_request": {"imp": {}}}', 1),
+        (b'{"bid_request": {}}', 1),
+        (b'{"visit": {"imp": [1, 2]}}', 1),
+        (b'{"bid_request": {"imp": [{}, {}', 1),
+        (b"7", 1),
+        (b"[" * 100_000, 1),
+        (b"\xff", 1),
+    ],
+)
+def test_visits_of_a_request_are_counted_before_it_is_read(body: bytes, visits: int) -> None:
+    assert count_visits(body) == visits
 
 
 def test_unavailable_without_a_snapshot(tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def test_a_list_is_uploaded_and_downloaded(alice: User, log_in: LogIn) -> None:
     assert value_list.value_count == 4
     response = browser.get(f"/lists/{value_list.pk}/values.txt")
     assert b"".join(response).decode() == "a.example\nb.example\nc.example\nwith, comma\n"
+    assert response["Content-Disposition"] == 'attachment; filename="sites.txt"'
+    assert response["Content-Length"] == "42"
 
 
 def test_a_list_without_values_and_a_file_that_is_no_text_are_refused(

@@ -47,6 +47,9 @@ TURN_SECONDS = 0.001
 # A reader that takes less than this while it is waited for takes nothing.
 LEAST_TAKEN_BYTES = 16 * 1024
 AT_ONCE = struct.pack("ii", 1, 0)
+# States of TCP, as Linux numbers them: it was reset; it will send no more, and may have gone.
+TCP_CLOSE, TCP_CLOSE_WAIT = 7, 8
+CLIENT_GONE = "499"  # as nginx counts them
 
 
 class HttpConnection(asyncio.Protocol):
@@ -57,6 +60,7 @@ class HttpConnection(asyncio.Protocol):
         "_crowd",
         "_executor",
         "_has_ended",
+        "_is_called",
         "_is_choked",
         "_is_client_done",
         "_is_paused",
@@ -77,6 +81,7 @@ class HttpConnection(asyncio.Protocol):
         self._executor = executor
         self._task: asyncio.Task[None] | None = None  # an answer that is under way
         self._room: asyncio.Future[None] | None = None
+        self._is_called = False
         self._is_choked = False
         self._is_paused = False
         self._is_client_done = False
@@ -301,20 +306,37 @@ class HttpConnection(asyncio.Protocol):
             if isinstance(answer, Download):
                 await self._send_pieces(request, answer)
             else:
-                self._send(request, await self._take_steps(request, answer))
+                await self._take_steps(request, answer)
         except Exception:
             logger.exception("An answer to %s broke off", request.path)
             self.abort()
         self._task = None
         self._go_on()
 
-    async def _take_steps(self, request: Request, steps: Steps) -> Reply:
-        while True:
+    async def _take_steps(self, request: Request, steps: Steps) -> None:
+        """For as long as there is somebody to answer."""
+        reply = None
+        while reply is None:
             async with self._crowd.step:
+                if self._has_ended:
+                    return
+                if self._is_gone(request):
+                    REQUESTS.labels(request.route.name, CLIENT_GONE).inc()
+                    self.abort()
+                    return
                 reply = take_step(request, steps)
                 await asyncio.sleep(0)
-            if reply is not None:
-                return reply
+        self._send(request, reply)
+
+    def _is_gone(self, request: Request) -> bool:
+        """Asks the system, as nothing is read now. Who has closed looks the same as who sends no
+        more but waits for answers: a word, which clients read over, is refused by the former."""
+        connection = self._transport.get_extra_info("socket")
+        state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        if state == TCP_CLOSE_WAIT and not (self._is_called or request.speaks_1_0):
+            self._is_called = True
+            self._transport.write(CONTINUE)
+        return bool(state == TCP_CLOSE)
 
     async def _send_pieces(self, request: Request, download: Download) -> None:
         loop = asyncio.get_running_loop()

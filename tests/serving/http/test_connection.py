@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -202,6 +204,55 @@ def test_who_sends_no_more_still_gets_the_answers(server: EligibilityServer) -> 
         connection.sendall(head() + BODY + head(path=BATCH_PATH, length=len(batch)) + batch)
         connection.shutdown(socket.SHUT_WR)
         assert read_all(connection).count(b"HTTP/1.1 200 OK") == 2
+
+
+def long_batch() -> bytes:
+    """Takes a hundred steps or more."""
+    batch = json.dumps({"requests": [{"visit": {}, "limit": 60}] * 1_000}).encode()
+    return head(path=BATCH_PATH, length=len(batch)) + batch
+
+
+def long_bid_request() -> bytes:
+    imps = [{"id": str(number)} for number in range(100)]
+    body = json.dumps({"bid_request": {"id": "1", "imp": imps}}).encode()
+    return head(length=len(body)) + body
+
+
+def count_given_up(server: EligibilityServer, endpoint: str) -> int:
+    text = httpx.get(f"http://127.0.0.1:{server.port}/metrics").text
+    name = f'treeline_eligibility_requests_total{{code="499",endpoint="{endpoint}"}} '
+    return int(float(text.partition(name)[2].split("\n")[0] or 0))
+
+
+@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
+@pytest.mark.parametrize("endpoint", ["batch", "eligibility"])
+def test_what_nobody_waits_for_is_not_computed(
+    server: EligibilityServer, endpoint: str, is_reset: bool
+) -> None:
+    sent = long_batch() if endpoint == "batch" else long_bid_request()
+    before = count_given_up(server, endpoint)
+    for _ in range(5):
+        with closing(connect(server)) as connection:
+            if is_reset:
+                linger = struct.pack("ii", 1, 0)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            connection.sendall(sent)
+    deadline = time.monotonic() + PATIENCE
+    while count_given_up(server, endpoint) < before + 5:
+        assert time.monotonic() < deadline, "it went on"
+        time.sleep(0.05)
+    assert ask_once(server) == 2_999
+
+
+def test_who_sends_no_more_still_gets_a_long_answer(server: EligibilityServer) -> None:
+    """Asked whether it is still there, in the form that every client reads over."""
+    with closing(connect(server)) as connection:
+        connection.sendall(long_batch())
+        connection.shutdown(socket.SHUT_WR)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200
+        assert len(json.loads(answer.read())["answers"]) == 1_000
 
 
 def test_a_reader_that_takes_nothing_is_not_written_to_for_ever(
