@@ -45,7 +45,11 @@ AGENTS = {
     "firefox": "Mozilla/5.0 ({}; rv:132.0) Gecko/20100101 Firefox/132.0",
 }
 # What has client hints; the others are known by their agents alone.
-BRANDS = {"chrome": "Google Chrome", "edge": "Microsoft Edge", "samsung_internet": "Samsung Internet"}
+BRANDS = {
+    "chrome": "Google Chrome",
+    "edge": "Microsoft Edge",
+    "samsung_internet": "Samsung Internet",
+}
 NATIVE = (
     '{"ver":"1.2","context":1,"plcmttype":1,"assets":[{"id":1,"required":1,"title":{"len":90}},'
     '{"id":2,"required":1,"img":{"type":3,"wmin":300,"hmin":157}},{"id":3,"data":{"type":2}}]}'
@@ -108,10 +112,11 @@ def number_of(visit: Visit, name: str) -> object:
 
 def make_imp(visit: Visit, imp_id: str) -> Objects:
     kinds = {"banner": make_banner, "video": make_video, "native": make_native}
+    media_types = [kind for kind in visit.get("imp.media_types") or () if kind in kinds]
     deals = visit.get("imp.deals")
     return known(
         id=imp_id,
-        **{kind: kinds[kind](visit) for kind in visit.get("imp.media_types") or () if kind in kinds},
+        **{kind: kinds[kind](visit) for kind in media_types},
         tagid=visit.get("imp.placement_id"),
         instl=flag(visit.get("imp.interstitial")),
         rwdd=flag(visit.get("imp.rewarded")),
