@@ -38,8 +38,8 @@ from exchange.market.demo.graph import Graph, GraphSize, build_graph  # noqa: E4
 from exchange.market.demo.syntax import texts  # noqa: E402
 from exchange.market.demo.visit_table import make_day  # noqa: E402
 from exchange.market.demo.visits import open_source  # noqa: E402
+from exchange.market.saved_graph import WHOLE, SavedGraph  # noqa: E402
 from exchange.market.seed import seeded_catalog  # noqa: E402
-from exchange.routing import Graph as RouteGraph  # noqa: E402
 from exchange.routing import Link  # noqa: E402
 from exchange.routing import Path as Route  # noqa: E402
 from exchange.serving.bookings import BookingRow, write_bookings  # noqa: E402
@@ -118,7 +118,7 @@ def make_market(graph: Graph, size: ExchangeSize, today: date) -> Market:
     edges = {number: edge for number, edge in enumerate(graph.edges, 1) if edge.is_active}
     links = [Link(n, e.seller, e.buyer, e.fee_percent / 100) for n, e in edges.items()]
     parties = {n: PartyRow(p.name, p.seller_id, OPERATOR) for n, p in enumerate(graph.parties)}
-    router = Router(RouteGraph(links, {n: party.name for n, party in parties.items()}))
+    router = Router(graph)
     rng = stream(SEED, "extras")
     count = size.campaigns or size.bookings or 0
     for number, campaign in enumerate(stream_campaigns(graph, SEED, today, count), 1):
@@ -146,13 +146,21 @@ def make_market(graph: Graph, size: ExchangeSize, today: date) -> Market:
 
 
 class Router:
-    """The cheapest paths, found once for each publisher."""
+    """The cheapest paths to all advertisers, found once for each publisher."""
 
-    def __init__(self, graph: RouteGraph) -> None:
-        self._from = cache(graph.cheapest_paths)
+    def __init__(self, graph: Graph) -> None:
+        saved = SavedGraph(
+            [
+                (number, edge.seller, edge.buyer, WHOLE - int(edge.fee_percent * WHOLE / 100))
+                for number, edge in enumerate(graph.edges, 1)
+                if edge.is_active
+            ],
+            {number: party.name for number, party in enumerate(graph.parties)},
+        )
+        self._walk = cache(lambda publisher: saved.cheapest_paths(publisher, graph.advertisers))
 
     def find(self, publisher: int, advertiser: int) -> Route | None:
-        return self._from(publisher).get(advertiser)
+        return self._walk(publisher).get(advertiser)
 
 
 def book(booking_id: int, campaign_id: int, publisher: int, routing: Routing) -> BookedPair:

@@ -47,10 +47,11 @@ from exchange.launcher.valkey import find_free_port
 QUESTIONS = 3_500
 LOGGED_VISITS = 4_000  # a day, of which the quietest has 3,800
 CONNECTIONS = 16
+BATCH_CONNECTIONS = 2  # batches under way are answered side by side: of many, a turn ends none
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
 ELIGIBILITY = "eligibility"
-# The server's default would refuse batches long before it is busy; the bucket is asked all the same.
+# By default batches would be refused long before the server is busy; the bucket is asked anyway.
 SETTINGS = {"TREELINE_ELIGIBILITY_RATE": "100000000"}
 SERVING = ["python", "-m", "exchange.serving"]
 # A command each; PORT stands for the port.
@@ -127,8 +128,9 @@ def wait_until_up(port: int, main: subprocess.Popen[bytes]) -> None:
 class Sender:
     """Sends the requests of a kind to one server, each turn from where the last one ended."""
 
-    def __init__(self, server: Server, path: str, key: str, bodies: Path) -> None:
+    def __init__(self, server: Server, path: str, key: str, bodies: Path, count: int) -> None:
         self._server, self._path, self._key, self._bodies = server, path, key, bodies
+        self._connections = count
         self.sent = 0
 
     def take_turn(self, seconds: float) -> Turn:
@@ -140,10 +142,10 @@ class Sender:
 
     def _by_ourselves(self, seconds: float) -> Load:
         port = self._server.port
-        return send(port, self._path, self._key, self._bodies, CONNECTIONS, seconds)
+        return send(port, self._path, self._key, self._bodies, self._connections, seconds)
 
     def _by_wrk(self, seconds: float) -> Load:
-        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--latency"]
+        command = ["wrk", "-t1", f"-c{self._connections}", f"-d{seconds:.0f}s", "--latency"]
         command += ["--timeout", "20s", "-s", str(SCRIPT)]
         command += [f"http://127.0.0.1:{self._server.port}{self._path}"]
         environment = {"BODIES": str(self._bodies), "KEY": self._key, "FROM": str(self.sent)}
@@ -225,10 +227,12 @@ def measure_kind(
 ) -> None:
     length = ask_all(exchange, kind)
     bodies = kind.save(scratch)
+    count = CONNECTIONS if kind.visits_each == 1 else BATCH_CONNECTIONS
     senders = {
-        name: Sender(server, f"/{length}", exchange.key, bodies) for name, server in hellos.items()
+        name: Sender(server, f"/{length}", exchange.key, bodies, count)
+        for name, server in hellos.items()
     }
-    senders[ELIGIBILITY] = Sender(exchange.server, kind.path, exchange.key, bodies)
+    senders[ELIGIBILITY] = Sender(exchange.server, kind.path, exchange.key, bodies, count)
     for sender in senders.values():
         sender.take_turn(1)
     turns: dict[str, list[Turn]] = {name: [] for name in senders}
@@ -283,9 +287,10 @@ def main() -> None:
     print("Whole visits of a day's log at all publishers, as logged (46 attributes on the average,")
     print("names that the catalogue does not know, malformed values), bid requests made of them")
     print("(one to four imps), batches of them; limit 20. A third of the bookings is under each")
-    print(f"policy. {CONNECTIONS} connections, one process each, {ROUNDS} turns of")
-    print(f"{chosen.seconds:.0f} s, medians. `hello` runs on the connections that eligibility runs")
-    print("on, with the same requests and answers as long; the others under other servers.")
+    print(f"policy. {CONNECTIONS} connections ({BATCH_CONNECTIONS} for batches), one process each,")
+    print(f"{ROUNDS} turns of {chosen.seconds:.0f} s, medians. `hello` runs on the connections")
+    print("that eligibility runs on, with the same requests and answers as long; the others under")
+    print("other servers.")
     for name in sizes if chosen.all else chosen.sizes:
         if name == DEMO:
             measure_demo(chosen.seconds)
