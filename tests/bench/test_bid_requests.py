@@ -29,7 +29,7 @@ def has_no_place(_visit: Visit) -> bool:
 
 
 def is_native_only(visit: Visit) -> bool:
-    return visit["imp.media_types"] == ["native"]
+    return bool(visit["imp.media_types"] == ["native"])
 
 
 # What may be lost, and when.

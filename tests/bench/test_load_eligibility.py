@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import load_eligibility
-from bench.demo_exchange import DEMO_GRAPH, SEED, ExchangeSize, make_market
+from bench.demo_exchange import DEMO_GRAPH, KEY, SEED, ExchangeSize, make_market, open_exchange
 from bench.in_process import Process
 from bench.questions import BATCHES, BID_REQUESTS, VISITS, Kind
 from exchange.market.demo.graph import build_graph
@@ -43,8 +43,8 @@ def test_every_kind_is_measured_beside_hello_and_in_process(
 
 
 def test_in_process_a_request_is_answered_as_by_the_server(tmp_path: Path) -> None:
-    root = load_eligibility.open_exchange(TINY, tmp_path).root
-    process = Process(root, load_eligibility.KEY, tmp_path / "answers")
+    root = open_exchange(TINY, tmp_path).root
+    process = Process(root, KEY, tmp_path / "answers")
     publisher = "harbor-post"
     plain = b'{"publisher":"%b","visit":{"geo.country":"USA"},"limit":1}' % publisher.encode()
     odd = b'{"publisher":"%b","visit":{"never.heard.of":1}}' % publisher.encode()
