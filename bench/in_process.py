@@ -173,7 +173,7 @@ def tell_parts(size: str, process: Process, kind: Kind) -> None:
     print(f"{mean(map(len, flats)):.0f} attributes and {eligible:.0f} eligible bookings each.\n")
     print("| part | mean us | p50 us | p99 us |\n|---|---|---|---|")
     rows = {
-        "the whole request, as above": whole,
+        "the whole request, timed again": whole,
         "reading: JSON to objects (`decode`)": decoded,
         "reading: objects to flat visits with their stamps": flattened,
         "of a visit: a ready dict read by an index without entries": read,
