@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from bench.rounds import Contestant, time_in_rounds, timed
+from bench.rounds import REPEATED, Contestant, time_in_rounds, timed
 from bench.sets import Set, open_set
 from matcher_ext import ATree, Snapshot
 from matcher_ext.paper import PaperTree
@@ -106,6 +106,8 @@ def time_matches(
 
 
 def main(names: Iterable[str]) -> int:
+    print(f"Made-up expressions, no bookings; {MEASURED_VISITS} different visits of about 20")
+    print(f"attributes. {REPEATED}\n")
     print("| " + " | ".join(HEADINGS) + " |")
     print("|" + "---|" * len(HEADINGS))
     for name in list(names) or WORKLOADS:

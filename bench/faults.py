@@ -1,8 +1,9 @@
 """Ad servers are asked at a steady rate while everything that can go wrong beside them does.
 
-The product is the one that `make run` starts, with its demo exchange; the requests are whole visits
-of the demo's own log, thousands of different ones, sent at fixed moments (`bench.open_loop`), so
-that waiting counts. Every fault has its turns beside undisturbed ones of the same run.
+The product is the one that `make run` starts, with its demo exchange (a third of the bookings under
+each policy); the requests are whole visits of the demo's own log at all publishers, thousands of
+different ones (`bench.questions`), sent at fixed moments (`bench.open_loop`), so that waiting
+counts. Every fault has its turns beside undisturbed ones of the same run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import argparse
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -23,114 +23,36 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from http.cookiejar import CookieJar
 from pathlib import Path
 from statistics import median
 
 import psycopg2
-import pyarrow.parquet as parquet
 
 from bench.open_loop import Outcome
-from exchange.launcher.servers import Servers, plan_servers
-from exchange.launcher.state import RunRecord
-from exchange.launcher.valkey import find_free_port
-from exchange.launcher.welcome import DEMO_PASSWORD, Welcome
+from bench.product import ROOT, Product, running_product
+from bench.questions import make_kinds, read_log
+from exchange.launcher.welcome import DEMO_PASSWORD
 
-ROOT = Path(__file__).resolve().parent.parent
 RATE = 2_000
 SLOW = 1_000
 VISITS = 3_000
-LIMIT = 20
+BODIES = "bodies"
 LIST_VALUES = 1_000_000
 DOWNLOADS = 20
-# Visits are logged with what the server stamps itself.
-STAMPED = {"time", "local_time", "date", "user.id_hash"}
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A running exchange."""
-
-    pages_port: int
-    serving_port: int
-    servers: Servers
-    key: str
-    publisher: str
-    bodies: Path
-    environment: dict[str, str]
-
-    def ask(self, seconds: float) -> Outcome:
-        command = [sys.executable, "-m", "bench.open_loop", str(self.serving_port), self.key]
-        command += [str(self.bodies), str(RATE), str(seconds)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        return Outcome(**json.loads(done.stdout))
+def ask(product: Product, seconds: float) -> Outcome:
+    command = [sys.executable, "-m", "bench.open_loop", str(product.serving_port), product.key]
+    command += [str(product.var / BODIES), str(RATE), str(seconds)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return Outcome(**json.loads(done.stdout))
 
 
-@contextmanager
-def running_product(var: Path) -> Iterator[Product]:
-    """As `make run` starts it, but that Postgres and Redis are ours to disturb."""
-    servers = plan_servers(var=var, is_durable=False)
-    servers.start(dict(os.environ))
-    pages_port, serving_port = find_free_port(), find_free_port()
-    environment = {**os.environ, **servers.environment(), "TREELINE_VAR": str(var)}
-    command = [sys.executable, "-m", "exchange.launcher", "run", "--port", str(pages_port)]
-    command += ["--serving-port", str(serving_port), "--visits", str(VISITS)]
-    launcher = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    try:
-        wait_until_ready(var, launcher)
-        wait_until_quiet(environment["DATABASE_URL"])
-        curl = Welcome.read(var).curl
-        key = re.findall(r"Api-Key (\S+?)'", curl)[0]
-        publisher = json.loads(shlex.split(curl)[-1])["publisher"]
-        bodies = var / "bodies"
-        write_bodies(var / "visits", publisher, bodies)
-        yield Product(pages_port, serving_port, servers, key, publisher, bodies, environment)
-    finally:
-        launcher.terminate()
-        launcher.wait(60)
-        servers.stop()
-
-
-def wait_until_quiet(address: str) -> None:
-    """Until the first report is counted: Spark takes all processors meanwhile."""
-    with psycopg2.connect(address) as connection, connection.cursor() as cursor:
-        give_up = time.monotonic() + 300
-        while time.monotonic() < give_up:
-            cursor.execute("SELECT bool_and(status IN ('done', 'failed')) FROM reports_reportrun")
-            if cursor.fetchone()[0]:
-                return
-            connection.rollback()
-            time.sleep(0.5)
-
-
-def wait_until_ready(var: Path, launcher: subprocess.Popen[bytes]) -> None:
-    give_up = time.monotonic() + 300
-    while not ((state := RunRecord(var).read_live()) and state.is_ready):
-        if launcher.poll() is not None or time.monotonic() > give_up:
-            raise SystemExit("the exchange did not start")
-        time.sleep(0.2)
-
-
-def write_bodies(log: Path, publisher: str, bodies: Path) -> None:
-    """The visits of a day as they were logged; all are asked for as one publisher's, whose key it
-    is."""
-    day = sorted(log.glob("dt=*"))[-1]
-    with bodies.open("w") as file:
-        for row in parquet.read_table(day).to_pylist():
-            visit = {
-                name: value
-                for name, value in row.items()
-                if value is not None and name not in STAMPED
-            }
-            visit.pop("publisher.id", None)
-            with suppress(TypeError, ValueError):
-                request = {"publisher": publisher, "visit": visit, "limit": LIMIT}
-                line = json.dumps(request, allow_nan=False)
-                file.write(line + "\n")
+def write_bodies(product: Product) -> None:
+    visits = make_kinds(read_log(product.var / "visits"))[0]
+    visits.save(product.var).replace(product.var / BODIES)
 
 
 @contextmanager
@@ -250,9 +172,7 @@ def downloads(product: Product, path: str, seconds: float) -> Iterator[None]:
 def killed(product: Product) -> Iterator[None]:
     """SIGKILL of a process that answers, in the middle of the turn; how long it takes until it is
     back is the slowest request's time."""
-    state = RunRecord(Path(product.environment["TREELINE_VAR"])).read_live()
-    assert state is not None
-    parent = state.programs[0].pid  # the supervisor starts it first
+    parent = product.serving_pid
 
     def kill() -> None:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
@@ -309,7 +229,7 @@ def list_faults(product: Product, seconds: float) -> dict[str, Fault]:
 
 def measure(product: Product, fault: Fault, seconds: float) -> Outcome:
     with fault():
-        return product.ask(seconds)
+        return ask(product, seconds)
 
 
 def describe(name: str, outcomes: list[Outcome], undisturbed: list[Outcome]) -> str:
@@ -335,23 +255,25 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="treeline-faults-") as folder:
         Path(folder).chmod(0o755)
-        with running_product(Path(folder)) as product:
+        with running_product(Path(folder), visits=VISITS) as product:
+            write_bodies(product)
             report(product, chosen)
 
 
 def report(product: Product, chosen: argparse.Namespace) -> None:
     print("# Ad servers while other things go wrong\n")
     print(f"{RATE:,} requests/s at fixed moments, {chosen.turns} turns of {chosen.seconds:.0f} s")
-    print(f"each, medians; whole visits of the demo's log, {VISITS:,} a day; one process.\n")
+    print("each, medians; one process; whole visits of the demo's log at all its publishers, about")
+    print(f"{VISITS:,} different ones in turn; a third of the bookings under each policy.\n")
     print("| beside | answered | failed | p50 ms | p99 ms | p99, times undisturbed | slowest ms |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    product.ask(2)
+    ask(product, 2)
     calm: list[Outcome] = []
     for name, fault in list_faults(product, chosen.seconds).items():
         if chosen.only in name:
             mine, own = [], []
             for _ in range(chosen.turns):
-                mine.append(product.ask(chosen.seconds))
+                mine.append(ask(product, chosen.seconds))
                 own.append(measure(product, fault, chosen.seconds))
             calm += mine
             print(describe(name, own, mine), flush=True)

@@ -22,7 +22,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from bench.rounds import Contestant, show, time_in_rounds, timed
+from bench.rounds import REPEATED, Contestant, show, time_in_rounds, timed
 from bench.workloads import ADS, CACHE, SYNTHETIC, Parameters, open_parameters
 from matcher_ext import ATree, Snapshot
 from matcher_ext.scan import Scan
@@ -168,6 +168,8 @@ def main(numbers: Iterable[str]) -> int:
     full = (ADS.expressions,) if os.environ.get("TREELINE_BENCH_FULL") else ()
     sweeps = plan_sweeps([int(number) for number in numbers] or [*SIZES, *full])
     found = [measure_sweep(sweep) for sweep in sweeps]
+    print("Made-up expressions, no bookings; 300 different visits, of about 20 attributes where")
+    print(f"their number is not what grows. {REPEATED}\n")
     for sweep, rows in zip(sweeps, found, strict=True):
         print(f"By {sweep.title}:\n")
         show({f"{profile} {name_number(n)}": row for (profile, n), row in rows.items()})

@@ -1,4 +1,4 @@
--- Sends the requests of a file, one body per line, each connection from a place of its own.
+-- Sends the requests of a file, one body per line and in turn, from the one that FROM names.
 local path = os.getenv("BODIES")
 local headers = { ["Content-Type"] = "application/json", ["Authorization"] = "Api-Key " .. os.getenv("KEY") }
 local requests, place = {}, 0
@@ -13,7 +13,7 @@ function init()
    for line in io.lines(path) do
       requests[#requests + 1] = wrk.format("POST", nil, headers, line)
    end
-   place = number * 7919 % #requests
+   place = (tonumber(os.getenv("FROM")) + number * 7919) % #requests
 end
 
 function request()

@@ -1,16 +1,20 @@
 """The eligibility endpoint under load, beside "hello" on the same connections and on other servers.
 
-All get the same requests (a visit of 20 attributes, limit 20, key check and metrics on) from 16
-connections over loopback, in turns, so that what else the machine does hits all; all read the body
-and run in one process. `wrk` sends the requests where it is installed, else a client of our own.
-`--all` adds 100,000 and 1,000,000 bookings, `--sizes` chooses. What disturbs ad servers is in
-`bench.faults`.
+The demo is the product that `make run` starts; 100,000 and 1,000,000 bookings (`--all`, `--sizes`)
+are snapshot directories (`bench.demo_exchange`) behind `python -m exchange.serving`. A third of the
+bookings is under each policy. Requests are whole visits of a day's log, bid requests made of them,
+batches of them (`bench.questions`), and the curl line that the launcher prints. Hello gets the same
+requests and answers as many bytes as eligibility does on the average of the kind. All take turns
+over loopback, so that what else the machine does hits all, and run in one process; key check,
+metrics and sampled answers are on. `wrk` sends the requests where it is installed, else a client of
+our own. Behind it: the same requests in process (`bench.in_process`). What disturbs ad servers is
+in `bench.faults`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import http.client
 import os
 import re
 import shutil
@@ -20,46 +24,47 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
+from bench import in_process
 from bench.demo_exchange import (
     BOOKINGS_1M,
     BOOKINGS_100K,
-    DEMO,
     KEY,
     ExchangeSize,
-    Question,
     draw_questions,
     open_exchange,
 )
+from bench.product import running_product
+from bench.questions import VISITS, Kind, make_kinds, read_log
 from bench.sender import Load, send
 from exchange.launcher.valkey import find_free_port
-from exchange.serving.answers import Options
-from exchange.serving.eligibility import EligibilityService
 
-ATTRIBUTES = 20
-LIMIT = 20
-QUESTIONS = 500
+QUESTIONS = 3_500
+LOGGED_VISITS = 4_000  # a day, of which the quietest has 3,800
 CONNECTIONS = 16
+BATCH_CONNECTIONS = 2  # batches under way are answered side by side: of many, a turn ends none
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
-PATH = "/api/v1/eligibility"
 ELIGIBILITY = "eligibility"
+# By default batches would be refused long before the server is busy; the bucket is asked anyway.
+SETTINGS = {"TREELINE_ELIGIBILITY_RATE": "100000000"}
+SERVING = ["python", "-m", "exchange.serving"]
 # A command each; PORT stands for the port.
+HELLO = {"hello": ["python", "-m", "bench.hello", "PORT"]}
 GRANIAN = ["granian", "--no-ws", "--port", "PORT", "--interface"]
-SERVERS = {
-    "hello": ["python", "-m", "bench.hello", "PORT"],
+OTHERS = {
     "granian WSGI, 1 thread": [*GRANIAN, "wsgi", "--blocking-threads", "1", "bench.hello:wsgi"],
     "granian WSGI, 3 threads": [*GRANIAN, "wsgi", "--blocking-threads", "3", "bench.hello:wsgi"],
     "granian ASGI": [*GRANIAN, "asgi", "bench.hello:asgi"],
     "uvicorn": ["uvicorn", "--no-access-log", "--port", "PORT", "bench.hello:asgi"],
-    ELIGIBILITY: ["python", "-m", "exchange.serving"],
 }
-SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
+DEMO = "demo"
+LARGE = {"100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
 TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -120,29 +125,45 @@ def wait_until_up(port: int, main: subprocess.Popen[bytes]) -> None:
     raise SystemExit("the web server did not start")
 
 
-def take_turn(server: Server, bodies: Path, seconds: float) -> Turn:
-    before = server.cpu_seconds()
-    if shutil.which("wrk"):
-        load = send_by_wrk(server.port, bodies, seconds)
-    else:
-        load = send(server.port, PATH, KEY, bodies, CONNECTIONS, seconds)
-    return Turn(load, (server.cpu_seconds() - before) / max(load.requests, 1) * 1e6)
+class Sender:
+    """Sends the requests of a kind to one server, each turn from where the last one ended."""
+
+    def __init__(self, server: Server, path: str, key: str, bodies: Path, count: int) -> None:
+        self._server, self._path, self._key, self._bodies = server, path, key, bodies
+        self._connections = count
+        self.sent = 0
+
+    def take_turn(self, seconds: float) -> Turn:
+        before = self._server.cpu_seconds()
+        load = self._by_wrk(seconds) if shutil.which("wrk") else self._by_ourselves(seconds)
+        self.sent += load.requests
+        cpu_us = (self._server.cpu_seconds() - before) / max(load.requests, 1) * 1e6
+        return Turn(load, cpu_us)
+
+    def _by_ourselves(self, seconds: float) -> Load:
+        port = self._server.port
+        return send(port, self._path, self._key, self._bodies, self._connections, seconds)
+
+    def _by_wrk(self, seconds: float) -> Load:
+        command = ["wrk", "-t1", f"-c{self._connections}", f"-d{seconds:.0f}s", "--latency"]
+        command += ["--timeout", "20s", "-s", str(SCRIPT)]
+        command += [f"http://127.0.0.1:{self._server.port}{self._path}"]
+        environment = {"BODIES": str(self._bodies), "KEY": self._key, "FROM": str(self.sent)}
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        )
+        return read_report(done.stdout)
 
 
-def send_by_wrk(port: int, bodies: Path, seconds: float) -> Load:
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--latency"]
-    command += ["-s", str(SCRIPT), f"http://127.0.0.1:{port}{PATH}"]
-    environment = {**os.environ, "BODIES": str(bodies), "KEY": KEY}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    if failed := re.search(r"(Non-2xx.*|Socket errors.*)", done.stdout):
+def read_report(report: str) -> Load:
+    """What wrk says."""
+    if failed := re.search(r"(Non-2xx.*|Socket errors.*)", report):
         raise SystemExit(f"requests failed: {failed[0]}")
-    requests = re.search(r"(\d+) requests in", done.stdout)
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
+    requests = re.search(r"(\d+) requests in", report)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", report)
     assert requests is not None
     assert rate is not None
-    return Load(
-        int(requests[1]), float(rate[1]), quantile(done.stdout, 50), quantile(done.stdout, 99)
-    )
+    return Load(int(requests[1]), float(rate[1]), quantile(report, 50), quantile(report, 99))
 
 
 def quantile(report: str, percent: int) -> float:
@@ -152,87 +173,129 @@ def quantile(report: str, percent: int) -> float:
     return float(found[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found[2]]
 
 
-def write_bodies(questions: list[Question], path: Path) -> None:
-    with path.open("w") as file:
-        for question in questions:
-            request = {"publisher": question.publisher, "visit": question.visit, "limit": LIMIT}
-            file.write(json.dumps(request, separators=(",", ":")) + "\n")
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What is measured: a server, and where its snapshots are."""
+
+    name: str
+    server: Server
+    root: Path
+    key: str
+    kinds: list[Kind]
 
 
-def time_matches(root: Path, questions: list[Question]) -> tuple[float, float]:
-    """Microseconds in the index, one request at a time: median and 99th of a hundred."""
-    service, limited = EligibilityService(root), Options(limit=LIMIT)
-    for question in questions:
-        service.answer(question.publisher, question.visit)
-    taken = [
-        service.answer(question.publisher, question.visit, limited).parts[0].match_seconds
-        for _ in range(4)
-        for question in questions
-    ]
-    taken.sort()
-    return taken[len(taken) // 2] * 1e6, taken[len(taken) * 99 // 100] * 1e6
+def measure_demo(seconds: float) -> None:
+    with tempfile.TemporaryDirectory(prefix="treeline-load-") as folder:
+        var = Path(folder)
+        var.chmod(0o755)
+        with running_product(var, visits=LOGGED_VISITS, settings=SETTINGS) as product:
+            kinds = make_kinds(read_log(var / "visits")[:QUESTIONS], product.curl)
+            server = Server(product.serving_port, product.serving_pid)
+            exchange = Exchange(DEMO, server, var / "snapshots", product.key, kinds)
+            measure(exchange, seconds, HELLO | OTHERS)
 
 
-def measure(size: ExchangeSize, seconds: float, cache: Path) -> list[str]:
-    directory = open_exchange(size, cache)
-    questions = draw_questions(size, count=QUESTIONS, attributes=ATTRIBUTES)
-    match_us = time_matches(directory.root, questions)
+def measure_large(size: ExchangeSize, seconds: float, cache: Path) -> None:
+    """The server starts as the launcher starts it."""
+    root = open_exchange(size, cache).root
+    kinds = make_kinds(draw_questions(size, count=QUESTIONS))
+    with tempfile.TemporaryDirectory() as var:
+        environment = {"TREELINE_SNAPSHOT_DIR": str(root), "TREELINE_VAR": var, **SETTINGS}
+        with serve(SERVING, environment) as server:
+            measure(Exchange(size.name, server, root, KEY, kinds), seconds, HELLO)
+
+
+def measure(exchange: Exchange, seconds: float, beside: dict[str, list[str]]) -> None:
+    print(
+        f"\n| {exchange.name}: requests | server | requests/s | share of hello | p50 ms | p99 ms"
+        " | processor us a request | different | bytes asked / answered |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        bodies = scratch / "bodies"
-        write_bodies(questions, bodies)
-        environment = {"TREELINE_SNAPSHOT_DIR": str(directory.root), "TREELINE_VAR": str(scratch)}
-        servers = {
-            name: stack.enter_context(serve(command, environment))
-            for name, command in SERVERS.items()
-        }
-        for server in servers.values():
-            take_turn(server, bodies, 1)
-        turns: dict[str, list[Turn]] = {name: [] for name in servers}
-        for _ in range(ROUNDS):
-            for name, server in servers.items():
-                turns[name].append(take_turn(server, bodies, seconds))
-    return [describe(size, name, turns, match_us) for name in turns]
+        servers = {name: stack.enter_context(serve(each, {})) for name, each in beside.items()}
+        for kind in exchange.kinds:
+            rivals = {
+                name: each for name, each in servers.items() if name in HELLO or kind.name == VISITS
+            }
+            measure_kind(exchange, kind, rivals, scratch, seconds)
+    in_process.measure(exchange.name, exchange.root, exchange.key, exchange.kinds)
 
 
-def describe(
-    size: ExchangeSize, name: str, turns: dict[str, list[Turn]], match_us: tuple[float, float]
-) -> str:
-    """A row of the table; shares are of the hello on our own connections, turn by turn."""
-    share = median(
-        mine.load.rate / theirs.load.rate
-        for mine, theirs in zip(turns[name], turns["hello"], strict=True)
-    )
+def measure_kind(
+    exchange: Exchange, kind: Kind, hellos: dict[str, Server], scratch: Path, seconds: float
+) -> None:
+    length = ask_all(exchange, kind)
+    bodies = kind.save(scratch)
+    count = CONNECTIONS if kind.visits_each == 1 else BATCH_CONNECTIONS
+    senders = {
+        name: Sender(server, f"/{length}", exchange.key, bodies, count)
+        for name, server in hellos.items()
+    }
+    senders[ELIGIBILITY] = Sender(exchange.server, kind.path, exchange.key, bodies, count)
+    for sender in senders.values():
+        sender.take_turn(1)
+    turns: dict[str, list[Turn]] = {name: [] for name in senders}
+    for _ in range(ROUNDS):
+        for name, sender in senders.items():
+            turns[name].append(sender.take_turn(seconds))
+    sizes = f"{mean(map(len, kind.bodies)):,.0f} / {length:,}"
+    for name, sender in senders.items():
+        different = min(sender.sent, len(kind.bodies))
+        row = describe(turns[name], turns["hello"])
+        print(f"| {kind.name} | {name} | {row} | {different:,} | {sizes} |", flush=True)
+
+
+def ask_all(exchange: Exchange, kind: Kind) -> int:
+    """Each once, none of which may be refused: the bytes of an answer on the average."""
+    connection = http.client.HTTPConnection("127.0.0.1", exchange.server.port, timeout=60)
+    headers = {"Content-Type": "application/json", "Authorization": f"Api-Key {exchange.key}"}
+    lengths = []
+    for body in kind.bodies:
+        connection.request("POST", kind.path, body, headers)
+        response = connection.getresponse()
+        answer = response.read()
+        if response.status != 200:
+            raise SystemExit(f"a request was refused: {answer[:300]!r}")
+        lengths.append(len(answer))
+    connection.close()
+    return round(mean(lengths))
+
+
+def describe(turns: Sequence[Turn], hello: Sequence[Turn]) -> str:
+    """Shares are of the hello on our own connections, turn by turn."""
+    share = median(mine.load.rate / his.load.rate for mine, his in zip(turns, hello, strict=True))
     cells = [
-        size.name,
-        name,
-        f"{median(turn.load.rate for turn in turns[name]):,.0f}",
-        f"{share:.2f}",
-        f"{median(turn.load.p50_ms for turn in turns[name]):.2f}",
-        f"{median(turn.load.p99_ms for turn in turns[name]):.2f}",
-        f"{median(turn.cpu_us for turn in turns[name]):.0f}",
-        f"{match_us[0]:.0f} / {match_us[1]:.0f}" if name == ELIGIBILITY else "",
+        f"{median(turn.load.rate for turn in turns):,.0f}",
+        f"{share:.3f}" if share < 0.1 else f"{share:.2f}",
+        f"{median(turn.load.p50_ms for turn in turns):.2f}",
+        f"{median(turn.load.p99_ms for turn in turns):.2f}",
+        f"{median(turn.cpu_us for turn in turns):,.0f}",
     ]
-    return f"| {' | '.join(cells)} |"
+    return " | ".join(cells)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    sizes = [DEMO, *LARGE]
     parser.add_argument("--all", action="store_true", help="also 100,000 and 1,000,000 bookings")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each turn")
-    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=["demo"])
+    parser.add_argument("--sizes", nargs="*", choices=sizes, default=[DEMO])
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "treeline-load")
     chosen = parser.parse_args()
     print("# The eligibility endpoint under load\n")
-    print(f"{CONNECTIONS} connections, one process each, {ROUNDS} turns, medians. `hello` runs on")
-    print("the connections that eligibility runs on; the other hellos under other servers.\n")
-    print(
-        "| exchange | server | requests/s | share of hello | p50 ms | p99 ms "
-        "| processor us a request | match us, p50 / p99 |"
-    )
-    print("|---|---|---|---|---|---|---|---|", flush=True)
-    for name in SIZES if chosen.all else chosen.sizes:
-        print("\n".join(measure(SIZES[name], chosen.seconds, chosen.cache)), flush=True)
+    print("Whole visits of a day's log at all publishers, as logged (46 attributes on the average,")
+    print("names that the catalogue does not know, malformed values), bid requests made of them")
+    print("(one to four imps), batches of them; limit 20. A third of the bookings is under each")
+    print(f"policy. {CONNECTIONS} connections ({BATCH_CONNECTIONS} for batches), one process each,")
+    print(f"{ROUNDS} turns of {chosen.seconds:.0f} s, medians. `hello` runs on the connections")
+    print("that eligibility runs on, with the same requests and answers as long; the others under")
+    print("other servers.")
+    for name in sizes if chosen.all else chosen.sizes:
+        if name == DEMO:
+            measure_demo(chosen.seconds)
+        else:
+            measure_large(LARGE[name], chosen.seconds, chosen.cache)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,15 @@ from typing import Any
 
 from bench.exchange_graph import HOPS, Booked, Booking, Exchange, make_exchange
 from bench.exchange_graph import Path as EdgePath
-from bench.rounds import Contestant, per_call, show, time_in_rounds, timed
+from bench.rounds import (
+    REPEATED,
+    Contestant,
+    per_call,
+    show,
+    time_in_rounds,
+    time_in_turn,
+    timed,
+)
 from matcher_ext import ATree, LiveIndex, Snapshot
 
 SIZES = ("r3k", "r100k")
@@ -198,6 +206,7 @@ def describe(
         "matches": statistics.mean(len(built.snapshot.match_ids(visit)) for visit in visits),
         "match us": statistics.median(times),
         "p99 us": statistics.quantiles(times, n=100)[-1],
+        "in turn us": time_in_turn(built.snapshot.match_ids, visits),
         "build s": built.seconds,
         "MB": built.snapshot.stats()["bytes"] / 1e6,
     }
@@ -275,6 +284,9 @@ def measure_new_edge(name: str, booked: Booked, keeper: Keeper) -> dict[str, flo
 def main(names: Iterable[str]) -> int:
     keeper = Keeper.from_environment()
     large = (LARGE,) if os.environ.get("TREELINE_BENCH_FULL") else ()
+    print("A made-up exchange with bookings under all three policies; 200 different visits of 27")
+    print(f"attributes, other ones than truth rates were learnt from. {REPEATED}")
+    print('"In turn": once in each of eight rounds, after all others.\n')
     for name in list(names) or (*SIZES, *large):
         booked = keeper.exchange(name)
         exchange = booked.exchange

@@ -8,7 +8,7 @@ import pytest
 from bench import matcher, rounds
 from bench.sets import Set, open_set
 from bench.workloads import SYNTHETIC, open_parameters
-from matcher_ext import ATree
+from matcher_ext.scan import Scan
 from targeting import Catalog
 
 
@@ -23,20 +23,50 @@ def test_shows_every_figure_of_a_workload(
     monkeypatch.setattr(matcher, "open_set", {"tiny": tiny}.get)
     monkeypatch.setattr(rounds, "ROUNDS", 1)
     assert matcher.main(["tiny"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "| | tiny |"
-    figures = {line.split(" | ")[0].strip("| *"): line.split(" | ")[1] for line in lines[2:]}
+    about, _, table = capsys.readouterr().out.partition("| | tiny |\n|---|---|\n")
+    assert "500 different visits" in about
+    figures = {
+        line.split(" | ")[0].strip("| *"): line.split(" | ")[1] for line in table.splitlines()
+    }
     assert figures["expressions"] == "200 |"
     assert float(figures["batch counts, times faster than the scan"].rstrip(" |")) > 0
 
 
-def test_bookings_of_the_demo_are_entries_over_its_edges() -> None:
-    some = open_set("b3k")
+@pytest.fixture(scope="module")
+def bookings() -> Set:
+    return open_set("b3k")
+
+
+def test_bookings_of_the_demo_are_entries_of_every_policy_over_its_edges(bookings: Set) -> None:
+    some = bookings
     assert len(some.texts) == 3_000
     assert all("publisher.id = " in text for text in some.texts)
     assert any(name.startswith("edge.") for name in some.definitions)
-    index = ATree(some.catalog)
-    for name, text in some.definitions.items():
-        index.define(name, text)
+    on_any_path = sum("@reach." in text for text in some.texts)
+    assert 900 < on_any_path < 1_100
+    assert any("@audience." in text for text in some.texts)
+    index = some.open_index()
     index.insert_many(range(len(some.texts)), some.texts)
-    assert any(index.match(visit) for visit in some.visits)
+    found = {number for visit in some.visits for number in index.match(visit)}
+    assert {"@reach." in some.texts[number] for number in found} == {True, False}
+
+
+def test_visits_of_bookings_are_whole(bookings: Set) -> None:
+    """With objects and names that the catalogue does not know, at all publishers."""
+    visits = bookings.visits
+    assert sum(len(visit) for visit in visits) > 40 * len(visits)
+    assert any("geo.location" in visit for visit in visits)
+    assert all("visit_id" in visit for visit in visits)
+    assert len({visit["publisher.id"] for visit in visits}) == 12
+
+
+def test_the_scan_answers_as_the_index_does_but_for_any_path(bookings: Set) -> None:
+    """What the table says of it."""
+    some = bookings
+    index = some.open_index()
+    index.insert_many(range(len(some.texts)), some.texts)
+    snapshot = index.freeze()
+    scan = Scan(snapshot)
+    for visit in some.visits[:50]:
+        found = [number for number in snapshot.match(visit) if "@reach." not in some.texts[number]]
+        assert sorted(scan.match_ids(visit)) == found

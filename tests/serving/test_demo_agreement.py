@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -16,12 +17,12 @@ from bench.demo_exchange import (
     KEY,
     SEED,
     ExchangeSize,
-    Question,
     draw_questions,
     make_market,
     write_exchange,
     write_keys,
 )
+from bench.questions import Question
 from exchange.market.demo.graph import build_graph
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
@@ -58,18 +59,23 @@ class Judges:
         return set(self.index.match(flat))
 
     def evaluate(self, flat: dict[str, object]) -> set[int]:
-        edges, campaigns = self.composer.edges, self.composer.campaigns
         at = datetime.fromtimestamp(int(str(flat["time"])) / 1000, UTC)
+        publisher_id = self.composer.party_ids[str(flat["publisher.id"])]
+        allows = cache(lambda edge_id: is_true(self.composer.edges[edge_id], flat))
+        walk = partial(self.composer.graph.cheapest_paths, publisher_id, allows=allows)
+        reach = cache(lambda hops: walk(max_hops=hops))
         eligible = set()
         for entry in self.entries:
             row = self.composer.market.campaigns[entry.row.campaign_id]
             is_on = row.starts_at <= at and (row.ends_at is None or at < row.ends_at)
-            if (
-                entry.row.publisher == flat["publisher.id"]
-                and is_on
-                and all(is_true(edges[edge_id], flat) for edge_id in entry.edge_ids)
-                and is_true(campaigns[entry.row.campaign_id], flat)
-            ):
+            if entry.row.publisher != flat["publisher.id"] or not is_on:
+                continue
+            if entry.reach is None:
+                has_path = all(map(allows, entry.edge_ids))
+            else:
+                advertiser_id, hops = entry.reach
+                has_path = advertiser_id in reach(hops)
+            if has_path and is_true(self.composer.campaigns[entry.row.campaign_id], flat):
                 eligible.add(entry.row.booking_id)
         return eligible
 
@@ -91,7 +97,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
     directory.write_manifest(snapshot_id=snapshot_id, read_at=market.read_at)
     write_keys(directory, graph)
     service = EligibilityService(directory.root)
-    questions = draw_questions(SIZE, count=200, attributes=20)
+    questions = draw_questions(SIZE, count=200)
     values: dict[str, list[Any]] = {}
     for question in questions:
         for name, value in question.visit.items():

@@ -1,0 +1,190 @@
+"""What a request costs in process: one thread, no connections, all different requests in turn.
+
+Times are of the processor (`time.process_time`), the clock's own left in: a line of its own says
+how long it takes. Every request is timed by itself, in passes over all of them, after one that is
+not timed: so none is repeated while the caches still hold what it reads. A part is timed by itself
+on what the part before it gives; where a line subtracts, it says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from bench.questions import BATCHES, BID_REQUESTS, LIMIT, VISITS, Kind
+from exchange.market.seed import seeded_catalog
+from exchange.serving.answer_log import AnswerLog
+from exchange.serving.answers import Options
+from exchange.serving.eligibility import EligibilityService
+from exchange.serving.endpoint import EligibilityEndpoint
+from exchange.serving.http.messages import Request
+from exchange.serving.openrtb import read_impressions
+from exchange.serving.requests import EligibilityRequest, decode, request_decoder
+from exchange.serving.visits import copy_flat, flatten, stamp_milliseconds
+from matcher_ext import ATree
+
+PASSES = 2
+LEAST_TIMED = 100  # of requests of which there are few, such as batches
+NO_LIMIT = 1e9
+KEPT_EVERY = 100  # answers, as the server does by default
+Work = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Microseconds."""
+
+    mean: float
+    p50: float
+    p99: float
+
+    @classmethod
+    def of(cls, work: Work, arguments: Sequence[Any]) -> Times:
+        clock = time.process_time_ns
+        for argument in arguments:
+            work(argument)
+        taken = []
+        for _ in range(max(PASSES, LEAST_TIMED // len(arguments))):
+            for argument in arguments:
+                started = clock()
+                work(argument)
+                taken.append(clock() - started)
+        taken.sort()
+        return cls(
+            mean(taken) / 1e3, taken[len(taken) // 2] / 1e3, taken[len(taken) * 99 // 100] / 1e3
+        )
+
+    def cells(self, divisor: int = 1) -> str:
+        return " | ".join(f"{each / divisor:.1f}" for each in (self.mean, self.p50, self.p99))
+
+
+class Process:
+    """What a server process has, without its connections."""
+
+    def __init__(self, root: Path, key: str, answers: Path) -> None:
+        self.service = EligibilityService(root)
+        self.header = f"Api-Key {key}"
+        self.service.admit(self.header)
+        self.service.keep_answers(AnswerLog(answers, every=KEPT_EVERY, hash_key=b"benchmark"))
+        self.endpoint = EligibilityEndpoint(self.service, NO_LIMIT)
+        self.live = self.service.require_live()
+        gc.collect()
+        gc.freeze()  # as the server does
+
+    def answer(self, request: Request) -> bytes:
+        found = request.route.answer(request)
+        if isinstance(found, bytes):
+            return found
+        assert isinstance(found, Iterator)
+        while True:
+            try:
+                next(found)
+            except StopIteration as end:
+                body: bytes = end.value
+                return body
+
+    def requests(self, kind: Kind) -> list[Request]:
+        route = self.endpoint.batch if kind.name == BATCHES else self.endpoint
+        return [self._request(route, body) for body in kind.bodies]
+
+    def _request(self, route: Any, body: bytes) -> Request:
+        request = Request(route)
+        request.method, request.authorization, request.body = "POST", self.header, body
+        return request
+
+    def share_in_one_call(self, kind: Kind) -> float:
+        """Of the requests that the desk answers by itself, once their key has been let in. The one
+        place here that calls it, as the endpoint does; batches have no such call."""
+        if kind.name == BATCHES:
+            return 0.0
+        desk, service = self.endpoint._desk, self.service
+        found = [
+            desk.answer(self.live.plain, service.passes, self.header, body) for body in kind.bodies
+        ]
+        return mean(isinstance(each, bytes) for each in found)
+
+    def flatten(self, asked: EligibilityRequest) -> list[dict[str, object]]:
+        """The visits of a request, ready for the index."""
+        assert asked.publisher is not None
+        now = int(time.time() * 1000)
+        flats = [self._flatten_one(visit) for visit in self._visits_of(asked)]
+        for flat in flats:
+            stamp_milliseconds(flat, asked.publisher, now)
+        return flats
+
+    def _visits_of(self, asked: EligibilityRequest) -> Sequence[dict[str, object]]:
+        if asked.visit is not None:
+            return [asked.visit]
+        imps = read_impressions(asked.bid_request or {}, self.live.opened.sources)
+        return [imp.visit for imp in imps]
+
+    def _flatten_one(self, visit: dict[str, object]) -> dict[str, object]:
+        names = self.live.attributes
+        flat = copy_flat(visit, names)
+        return flatten(visit, names) if flat is None else flat
+
+
+def measure(size: str, root: Path, key: str, kinds: Sequence[Kind]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        process = Process(root, key, Path(folder))
+        tell_whole(size, process, kinds)
+        for kind in kinds:
+            if kind.name in (VISITS, BID_REQUESTS):
+                tell_parts(size, process, kind)
+        process.service.write_down(at_once=True)
+
+
+def tell_whole(size: str, process: Process, kinds: Sequence[Kind]) -> None:
+    print(f"\nIn process, {size}: from a request's body to the bytes of its answer.")
+    print(f"Microseconds of the processor, {PASSES} passes over all, after one that warms up.\n")
+    print("| requests | different | mean us | p50 us | p99 us | in one compiled call |")
+    print("|---|---|---|---|---|---|")
+    for kind in kinds:
+        times = Times.of(process.answer, process.requests(kind))
+        name = f"{kind.name}, a visit of them" if kind.visits_each > 1 else kind.name
+        cells = f"{len(kind.bodies):,} | {times.cells(kind.visits_each)}"
+        print(f"| {name} | {cells} | {process.share_in_one_call(kind):.1%} |", flush=True)
+    clock = Times.of(id, [None] * 10_000)
+    print(f"| nothing: the clock | | {clock.cells()} | |")
+
+
+def tell_parts(size: str, process: Process, kind: Kind) -> None:
+    """The steps of the general way, each by itself."""
+    live, options = process.live, Options(limit=LIMIT)
+    asked = [decode(request_decoder, body) for body in kind.bodies]
+    flats = list(chain.from_iterable(map(process.flatten, asked)))
+    empty = ATree(seeded_catalog()).freeze()
+    each = len(flats) / len(asked)
+    whole = Times.of(process.answer, process.requests(kind))
+    decoded = Times.of(lambda body: decode(request_decoder, body), kind.bodies)
+    flattened = Times.of(process.flatten, asked)
+    read = Times.of(empty.match_ids, flats)
+    matched = Times.of(live.index.match_with_paths, flats)
+    written = Times.of(lambda flat: live.answer(flat, options, keeps_ids=False), flats)
+    eligible = mean(len(live.index.match_with_paths(flat)[0]) for flat in flats)
+    print(f"\nParts of {kind.name}, {size}: {len(flats):,} different visits or imps,")
+    print(f"{mean(map(len, flats)):.0f} attributes and {eligible:.0f} eligible bookings each.\n")
+    print("| part | mean us | p50 us | p99 us |\n|---|---|---|---|")
+    rows = {
+        "the whole request, timed again": whole,
+        "reading: JSON to objects (`decode`)": decoded,
+        "reading: objects to flat visits with their stamps": flattened,
+        "of a visit: a ready dict read by an index without entries": read,
+        "of a visit: a ready dict read and matched (`match_with_paths`)": matched,
+        "of a visit: read, matched, ordered and written (`live.answer`)": written,
+    }
+    for name, times in rows.items():
+        print(f"| {name} | {times.cells()} |")
+    rest = whole.mean - decoded.mean - flattened.mean - each * written.mean
+    print(f"| by subtracting: match alone, of a visit | {matched.mean - read.mean:.1f} | | |")
+    print(
+        f"| by subtracting: order and write, of a visit | {written.mean - matched.mean:.1f} | | |"
+    )
+    print(f"| by subtracting: all the rest of a request | {rest:.1f} | | |", flush=True)
