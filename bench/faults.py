@@ -51,8 +51,7 @@ def ask(product: Product, seconds: float) -> Outcome:
 
 
 def write_bodies(product: Product) -> None:
-    visits = make_kinds(read_log(product.var / "visits"))[0]
-    visits.save(product.var).replace(product.var / BODIES)
+    make_kinds(read_log(product.var / "visits"))[0].save(product.var / BODIES)
 
 
 @contextmanager

@@ -226,7 +226,8 @@ def measure_kind(
     exchange: Exchange, kind: Kind, hellos: dict[str, Server], scratch: Path, seconds: float
 ) -> None:
     length = ask_all(exchange, kind)
-    bodies = kind.save(scratch)
+    bodies = scratch / "bodies"
+    kind.save(bodies)
     count = CONNECTIONS if kind.visits_each == 1 else BATCH_CONNECTIONS
     senders = {
         name: Sender(server, f"/{length}", exchange.key, bodies, count)

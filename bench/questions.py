@@ -45,11 +45,9 @@ class Kind:
     bodies: list[bytes]
     visits_each: int = 1
 
-    def save(self, folder: Path) -> Path:
+    def save(self, file: Path) -> None:
         """One body per line."""
-        file = folder / self.name.replace(" ", "-").replace("'", "")
         file.write_bytes(b"".join(body + b"\n" for body in self.bodies))
-        return file
 
 
 def read_log(folder: Path) -> list[Question]:
