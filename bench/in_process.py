@@ -18,17 +18,24 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.questions import BATCHES, BID_REQUESTS, LIMIT, VISITS, Kind
+from bench.questions import BATCHES, BID_REQUESTS, VISITS, Kind
 from exchange.market.seed import seeded_catalog
 from exchange.serving.answer_log import AnswerLog
-from exchange.serving.answers import Options
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Request
+from exchange.serving.live import STAMPS
 from exchange.serving.openrtb import read_impressions
-from exchange.serving.requests import EligibilityRequest, decode, request_decoder
+from exchange.serving.requests import (
+    MAX_BATCH,
+    MAX_BODY_BYTES,
+    EligibilityRequest,
+    decode,
+    request_decoder,
+)
 from exchange.serving.visits import copy_flat, flatten, stamp_milliseconds
 from matcher_ext import ATree
+from matcher_ext.typed_visits import count_tokens, read_request
 
 PASSES = 2
 LEAST_TIMED = 100  # of requests of which there are few, such as batches
@@ -100,15 +107,25 @@ class Process:
         return request
 
     def share_in_one_call(self, kind: Kind) -> float:
-        """Of the requests that the desk answers by itself, once their key has been let in. The one
-        place here that calls it, as the endpoint does; batches have no such call."""
+        """Of the requests that the desk answers by itself, once their key has been let in; of
+        batches, those of which it gives no request back."""
         if kind.name == BATCHES:
-            return 0.0
+            return mean(map(self._is_answered_whole, kind.bodies))
         desk, service = self.endpoint._desk, self.service
-        found = [
-            desk.answer(self.live.plain, service.passes, self.header, body) for body in kind.bodies
-        ]
-        return mean(isinstance(each, bytes) for each in found)
+        return mean(
+            desk.answer(self.live.answers, service.passes, self.header, body) is not None
+            for body in kind.bodies
+        )
+
+    def _is_answered_whole(self, body: bytes) -> bool:
+        batch = self.endpoint.batch._desk.open_batch(
+            self.live.answers,
+            self.service.admit(self.header),
+            body,
+            most=MAX_BATCH,
+            most_bytes=MAX_BODY_BYTES,
+        )
+        return batch is not None and batch.go_on(60) is None
 
     def flatten(self, asked: EligibilityRequest) -> list[dict[str, object]]:
         """The visits of a request, ready for the index."""
@@ -156,35 +173,32 @@ def tell_whole(size: str, process: Process, kinds: Sequence[Kind]) -> None:
 
 
 def tell_parts(size: str, process: Process, kind: Kind) -> None:
-    """The steps of the general way, each by itself."""
-    live, options = process.live, Options(limit=LIMIT)
+    """The steps of the compiled way, as far as each can be taken by itself."""
+    live = process.live
     asked = [decode(request_decoder, body) for body in kind.bodies]
     flats = list(chain.from_iterable(map(process.flatten, asked)))
     empty = ATree(seeded_catalog()).freeze()
     each = len(flats) / len(asked)
     whole = Times.of(process.answer, process.requests(kind))
-    decoded = Times.of(lambda body: decode(request_decoder, body), kind.bodies)
-    flattened = Times.of(process.flatten, asked)
-    read = Times.of(empty.match_ids, flats)
-    matched = Times.of(live.index.match_with_paths, flats)
-    written = Times.of(lambda flat: live.answer(flat, options, keeps_ids=False), flats)
-    eligible = mean(len(live.index.match_with_paths(flat)[0]) for flat in flats)
+    counted = Times.of(count_tokens, kind.bodies)
+    bids, moment = live.opened.bids, int(time.time() * 1000)
+    read = Times.of(lambda body: read_request(bids, STAMPS, body, moment, False), kind.bodies)
+    read_dict = Times.of(empty.match_ids, flats)
+    matched = Times.of(live.index.match_ids, flats)
+    eligible = mean(len(live.index.match_ids(flat)) for flat in flats)
     print(f"\nParts of {kind.name}, {size}: {len(flats):,} different visits or imps,")
     print(f"{mean(map(len, flats)):.0f} attributes and {eligible:.0f} eligible bookings each.\n")
     print("| part | mean us | p50 us | p99 us |\n|---|---|---|---|")
     rows = {
         "the whole request, timed again": whole,
-        "reading: JSON to objects (`decode`)": decoded,
-        "reading: objects to flat visits with their stamps": flattened,
-        "of a visit: a ready dict read by an index without entries": read,
-        "of a visit: a ready dict read and matched (`match_with_paths`)": matched,
-        "of a visit: read, matched, ordered and written (`live.answer`)": written,
+        "parse: the body's tape": counted,
+        "read: its tape, and its visits from it (memory made anew)": read,
+        "of a visit: a ready dict read by an index without entries": read_dict,
+        "of a visit: a ready dict read and matched (`match_ids`)": matched,
     }
     for name, times in rows.items():
         print(f"| {name} | {times.cells()} |")
-    rest = whole.mean - decoded.mean - flattened.mean - each * written.mean
-    print(f"| by subtracting: match alone, of a visit | {matched.mean - read.mean:.1f} | | |")
-    print(
-        f"| by subtracting: order and write, of a visit | {written.mean - matched.mean:.1f} | | |"
-    )
-    print(f"| by subtracting: all the rest of a request | {rest:.1f} | | |", flush=True)
+    match = matched.mean - read_dict.mean
+    print(f"| by subtracting: match alone, of a visit | {match:.1f} | | |")
+    rest = whole.mean - read.mean - each * match
+    print(f"| by subtracting: order, write and all the rest | {rest:.1f} | | |", flush=True)

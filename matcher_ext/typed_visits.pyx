@@ -25,9 +25,12 @@ def read_mapping(CompiledCatalog catalog not None, mapping):
     return describe(catalog, &visit)
 
 
-def read_request(BidReader reader not None, Stamps stamps not None, bytes body not None, int64_t moment):
+def read_request(
+    BidReader reader not None, Stamps stamps not None, bytes body not None, int64_t moment,
+    bint is_described=True,
+):
     """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without its
-    stamps; None where it is given back."""
+    stamps; None where it is given back. Undescribed, only its reading takes time."""
     cdef CompiledCatalog catalog = reader.catalog
     cdef Tape tape
     cdef Asked asked
@@ -43,6 +46,8 @@ def read_request(BidReader reader not None, Stamps stamps not None, bytes body n
     if asked.visit != NOTHING:
         if not read_json_visit(&catalog.table, stamps, &tape, asked.visit, &reading, &visit):
             return None
+        if not is_described:
+            return []
         unknown = {bytes(name).decode() for name in reading.unknown}
         return [(None, *describe(catalog, &visit), unknown, ())]
     if not read_bid_request(reader, &tape, asked.bid_request, &bids):
@@ -52,9 +57,19 @@ def read_request(BidReader reader not None, Stamps stamps not None, bytes body n
         clear_visit(&catalog.table, &visit)
         if not read_impression(reader, &tape, imp, &bids, &visit, moment):
             return None
+        if not is_described:
+            continue
         notes = tuple([(note.code.decode(), note.attribute.decode()) for note in bids.notes])
         found.append((bytes(bids.imp_id).decode(), *describe(catalog, &visit), set(), notes))
     return found
+
+
+def count_tokens(bytes body not None):
+    """Of a body's tape; 0 where it has none."""
+    cdef Tape tape
+    if not read_tape(&tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)):
+        return 0
+    return tape.tokens.size()
 
 
 cdef tuple describe(CompiledCatalog catalog, const Visit* visit):
