@@ -1,5 +1,5 @@
 """Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from matcher_ext.arena cimport Truth
 from matcher_ext.bitmaps cimport fetch_line
@@ -26,8 +26,8 @@ cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
 cdef void answer_definition(
     const Match* match, uint32_t definition, Truth truth
 ) noexcept nogil
-# A lazy leaf or a slot.
-cdef bint ask(
+# A lazy leaf or a slot that was not asked yet.
+cdef bint ask_first(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil
 # Before a match is run: what a slot is to answer for this visit, instead of its program.
@@ -42,6 +42,16 @@ cdef bint run_wide(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
     uint32_t without,
 ) noexcept nogil
+
+
+cdef inline bint ask(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
+) noexcept nogil:
+    """A lazy leaf or a slot. Most were asked before: those are not worth a call."""
+    cdef uint8_t memo = scratch.memos[atom - plan.totals.filled]
+    if memo == IS_TRUE or memo == IS_FALSE:
+        return memo == IS_TRUE
+    return ask_first(plan, table, scratch, atom)
 
 
 cdef inline void fetch_asked(

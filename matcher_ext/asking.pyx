@@ -10,18 +10,15 @@ from matcher_ext.routes cimport find_last_hop, walk_from
 from matcher_ext.visit cimport Value, test_predicate
 
 
-cdef bint ask(
+cdef bint ask_first(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """A lazy leaf or a slot."""
     cdef uint32_t memo = atom - plan.totals.filled
     cdef bint truth
-    if scratch.memos[memo] != UNASKED:
-        if scratch.memos[memo] == IS_REPLACED:
-            scratch.memos[memo] = IS_TRUE if ask_meaning(
-                table, scratch, atom - plan.totals.leaves
-            ) else IS_FALSE
-        return scratch.memos[memo] == IS_TRUE
+    if scratch.memos[memo] == IS_REPLACED:
+        truth = ask_meaning(table, scratch, atom - plan.totals.leaves)
+        scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
+        return truth
     if atom - plan.totals.leaves - plan.routes.first_reach < plan.routes.reach_count:
         truth = ask_reach(
             plan, table, scratch, atom - plan.totals.leaves - plan.routes.first_reach

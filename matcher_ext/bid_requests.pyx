@@ -37,13 +37,13 @@ cdef struct Sign:
     const char* name
 
 cdef Sign[8] AGENTS = [
-    Sign(b"Edg", b"edge"), Sign(b"OPR/", b"opera"), Sign(b"SamsungBrowser/", b"samsung"),
+    Sign(b"Edg", b"edge"), Sign(b"OPR/", b"opera"), Sign(b"SamsungBrowser/", b"samsung_internet"),
     Sign(b"Firefox/", b"firefox"), Sign(b"FxiOS/", b"firefox"), Sign(b"Chrome/", b"chrome"),
     Sign(b"CriOS/", b"chrome"), Sign(b"Safari/", b"safari"),
 ]
 cdef Sign[3] BRANDS = [
     Sign(b"google chrome", b"chrome"), Sign(b"microsoft edge", b"edge"),
-    Sign(b"samsung internet", b"samsung"),
+    Sign(b"samsung internet", b"samsung_internet"),
 ]
 cdef Sign[3] CHANNELS = [Sign(b"site", b"web"), Sign(b"app", b"app"), Sign(b"dooh", b"dooh")]
 cdef vector[string] MEDIA = [b"banner", b"video", b"audio", b"native"]

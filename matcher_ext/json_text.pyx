@@ -46,9 +46,28 @@ cdef void add_ten_thousandths(string* text, uint64_t parts) noexcept nogil:
 
 
 cdef void add_text(string* text, const char* content, size_t length) noexcept nogil:
+    text.push_back(b'"')
+    if needs_escapes(content, length):
+        add_escaped(text, content, length)
+    else:
+        text.append(content, length)
+    text.push_back(b'"')
+
+
+cdef bint needs_escapes(const char* content, size_t length) noexcept nogil:
+    """Without a way out of the loop, so that many characters are looked at in one step."""
+    cdef size_t i
+    cdef unsigned char character
+    cdef int found = 0
+    for i in range(length):
+        character = <unsigned char>content[i]
+        found |= (character < 0x20) | (character == 0x22) | (character == 0x5C)
+    return found
+
+
+cdef void add_escaped(string* text, const char* content, size_t length) noexcept nogil:
     cdef size_t i, plain = 0
     cdef unsigned char character
-    text.push_back(b'"')
     for i in range(length):
         character = <unsigned char>content[i]
         if character >= 0x20 and character != b'"' and character != b"\\":
@@ -57,7 +76,6 @@ cdef void add_text(string* text, const char* content, size_t length) noexcept no
         add_escape(text, character)
         plain = i + 1
     text.append(content + plain, length - plain)
-    text.push_back(b'"')
 
 
 cdef void add_escape(string* text, unsigned char character) noexcept nogil:

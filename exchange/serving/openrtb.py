@@ -69,12 +69,12 @@ ENUMERATIONS: dict[str, dict[int | str, str]] = {
     ),
     "user.gender": {"F": "female", "M": "male", "O": "other"},
 }
-BRANDS = {"google chrome": "chrome", "microsoft edge": "edge", "samsung internet": "samsung"}
+BRANDS = {"google chrome": "chrome", "microsoft edge": "edge", "samsung internet": "samsung_internet"}
 # The first that a user agent names; those who name others as well come first.
 AGENTS = (
     ("Edg", "edge"),
     ("OPR/", "opera"),
-    ("SamsungBrowser/", "samsung"),
+    ("SamsungBrowser/", "samsung_internet"),
     ("Firefox/", "firefox"),
     ("FxiOS/", "firefox"),
     ("Chrome/", "chrome"),
