@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from exchange.market.models import Campaign, Party
-from exchange.market.services import FailingVisitsError, run_test_visits, save_campaign
+from exchange.market.services import FailingVisitsError, Outcome, run_test_visits, save_campaign
 from exchange.market.visibility import explainable, owned, visible
 from exchange.web.filters import CampaignFilter
 from exchange.web.forms import CampaignForm, campaign_label, save_form
@@ -25,6 +25,7 @@ from exchange.web.views.listing import (
     read_listing,
     show_form,
 )
+from targeting import ExpressionError
 
 NEWEST_FIRST = Order(("id",), is_descending=True)
 SUGGESTIONS = 12
@@ -46,13 +47,17 @@ def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
     paths = find_paths(bookings, person)
     booked = {path.booking.publisher_id for path in paths}
     free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
-    context = {
-        "campaign": campaign,
-        "paths": paths,
-        "publishers": free,
-        "outcomes": run_test_visits(campaign=campaign),
-    }
+    context = {"campaign": campaign, "paths": paths, "publishers": free, **try_targeting(campaign)}
     return render(request, "market/campaign_detail.html", context)
+
+
+def try_targeting(campaign: Campaign) -> dict[str, list[Outcome] | str]:
+    """How its test visits come out, or what is wrong with an expression that no longer compiles:
+    the page is needed to repair it."""
+    try:
+        return {"outcomes": run_test_visits(campaign=campaign)}
+    except ExpressionError as error:
+        return {"broken": str(error)}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -88,6 +93,10 @@ def set_status(request: HttpRequest, pk: int) -> HttpResponse:
     except FailingVisitsError as error:
         failing = " ".join(error.messages)
         messages.error(request, f"Not saved: {failing} Edit the campaign to save it all the same.")
+    except ExpressionError as error:
+        messages.error(
+            request, f"Not saved: the targeting no longer compiles. {error}. Edit it first."
+        )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
