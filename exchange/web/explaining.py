@@ -7,7 +7,7 @@ that the viewer may not read only the verdict is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -92,11 +92,12 @@ def explain_campaign(
     *,
     campaign: Campaign,
     publisher: Party,
-    visit: dict[str, Any],
+    visit: Mapping[str, object],
     viewer: User,
     at: datetime | None = None,
 ) -> Explanation:
-    """Whether the viewer may ask about this campaign at this publisher is the caller's to check."""
+    """Whether the viewer may ask about this campaign at this publisher is the caller's to check.
+    `at` is when the visit happens: what it says itself does not count here."""
     moment = at or datetime.now(UTC)
     bookings = campaign.bookings.kept().with_parties()
     booking = bookings.filter(publisher=publisher).first()

@@ -198,6 +198,12 @@ def utc(moment: datetime | None) -> SafeString | str:
     return stamp(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
 
 
+@register.filter
+def moment(value: datetime) -> SafeString:
+    """With the day of the week, which schedules go by."""
+    return stamp(value, value.astimezone(UTC).strftime("%a %Y-%m-%d %H:%M"))
+
+
 def stamp(moment: datetime, text: str) -> SafeString:
     exact = moment.astimezone(UTC)
     return format_html(
