@@ -1,4 +1,5 @@
-"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way.
+"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way, an
+expression that no longer compiles.
 
 Works on the market as it is saved now, read once for many bookings. A contradiction is proven by
 `targeting.analysis`; what cannot be decided within its budget is not reported.
@@ -17,6 +18,7 @@ from exchange.market.models import Booking, Edge, Party
 from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
 from exchange.routing.cycles import Cycle, find_cycles
 from exchange.routing.policies import Break
+from exchange.snapshots.models import ChangeKind, Quarantined
 from targeting import Expression, ExpressionError
 from targeting.analysis import analyse_path
 
@@ -46,6 +48,7 @@ class Checker:
         active = set(Edge.objects.active().order_by().values_list("pk", flat=True))
         self.graph = Graph((link for link in kept if link.edge_id in active), names)
         self.whole_graph = Graph(kept, names)
+        self._quarantined = find_quarantined()
         self._expressions = ExpressionReader(load_catalog())
         self._reached = cache(self.graph.cheapest_paths)
         self._reached_if_active = cache(self.whole_graph.cheapest_paths)
@@ -71,6 +74,9 @@ class Checker:
 
     def check(self, booking: Booking) -> Iterator[Found]:
         """The booking comes with its campaign and its advertiser."""
+        if (ChangeKind.CAMPAIGN, booking.campaign_id) in self._quarantined:
+            yield Found(Kind.QUARANTINED)
+            return
         if booking.policy == Booking.Policy.PINNED:
             yield from self._check_pinned(booking)
         else:
@@ -111,9 +117,18 @@ class Checker:
         return Found(Kind.BROKEN_PATH, closed)
 
     def _check_path(self, booking: Booking, path: Path) -> Iterator[Found]:
+        closed = self._find_closed(path)
+        if closed:
+            yield Found(Kind.QUARANTINED, closed)
+            return
         conflict = self._find_conflict(booking, path.edge_ids)
         if conflict:
             yield conflict
+
+    def _find_closed(self, path: Path) -> tuple[int, ...]:
+        """Edges whose rule no longer compiles and never did in a form that could go on."""
+        quarantined = self._quarantined
+        return tuple(pk for pk in path.edge_ids if quarantined.get((ChangeKind.EDGE, pk)) is False)
 
     def _find_conflict(self, booking: Booking, edge_ids: Iterable[int]) -> Found | None:
         campaign = booking.campaign
@@ -190,3 +205,12 @@ class Checker:
             return self._expressions.read(text, organisation_id)
         except ExpressionError:
             return None
+
+
+def find_quarantined() -> dict[tuple[str, int], bool]:
+    """By kind and id, with whether its last good form goes on being served."""
+    rows = Quarantined.objects.order_by()
+    return {
+        (kind, object_id): has_good_form
+        for kind, object_id, has_good_form in rows.values_list("kind", "object_id", "has_good_form")
+    }

@@ -22,7 +22,9 @@ from exchange.accounts.permissions import (
     may_start,
 )
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
-from exchange.market.models import Party
+from exchange.findings.status import Status, tell_reason
+from exchange.findings.wording import Told
+from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Person, may_change, may_see, owns
 
 register = template.Library()
@@ -39,6 +41,9 @@ SOURCES = {
 
 BADGES = {
     "live": "good",
+    "serving": "good",
+    "scheduled": "info",
+    "blocked": "bad",
     "done": "good",
     "active": "good",
     "eligible": "good",
@@ -55,6 +60,7 @@ BADGES = {
     "contradiction": "bad",
     "cycle": "warn",
     "never_matched": "warn",
+    "quarantined": "bad",
 }
 
 
@@ -145,6 +151,21 @@ def address(kind: str, page: str, row: Model) -> str:
 def badge(status: str, label: str = "") -> SafeString:
     text = label or status.capitalize()
     return format_html('<span class="badge {}">{}</span>', BADGES.get(status, ""), text)
+
+
+@register.filter
+def status_badge(row: Campaign | Booking) -> SafeString:
+    """Of a row that comes with its status (`findings.status`), and why it does not serve."""
+    label = Status(row.standing).label  # type: ignore[union-attr]  # annotated
+    reason = tell_reason(row)
+    said = format_html(' <span class="soft small">{}</span>', reason) if reason else ""
+    return format_html("{}{}", badge(row.standing, label), said)  # type: ignore[union-attr]
+
+
+@register.filter
+def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
+    """What belongs to one row: `{{ told|of:booking }}`."""
+    return told.get(row.pk, [])
 
 
 @register.filter

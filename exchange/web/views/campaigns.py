@@ -10,6 +10,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from exchange.findings.changed import last_checked
+from exchange.findings.models import BookingFinding
+from exchange.findings.services import check_campaign
+from exchange.findings.status import (
+    with_booking_status,
+    with_campaign_status,
+    with_finding_count,
+)
+from exchange.findings.wording import tell_by_booking
 from exchange.market.models import Campaign, Party
 from exchange.market.services import FailingVisitsError, Outcome, run_test_visits, save_campaign
 from exchange.market.visibility import explainable, owned, visible
@@ -35,19 +44,29 @@ SUGGESTIONS = 12
 def list_campaigns(request: HttpRequest) -> HttpResponse:
     filters = CampaignFilter(request.GET)
     campaigns = filters.apply(visible(Campaign.objects.kept().with_advertiser(), request.user))
-    listing = read_listing(request, filters, campaigns.with_booking_count(), NEWEST_FIRST)
-    return render(request, "market/campaign_list.html", {"listing": listing})
+    shown = with_finding_count(with_campaign_status(campaigns.with_booking_count()))
+    listing = read_listing(request, filters, shown, NEWEST_FIRST)
+    context = {"listing": listing, "checked_at": last_checked()}
+    return render(request, "market/campaign_list.html", context)
 
 
 @require_safe
 def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
     person = person_of(request)
-    campaign = find_visible(Campaign.objects.with_advertiser(), person, pk)
+    campaign = find_visible(with_campaign_status(Campaign.objects.with_advertiser()), person, pk)
     bookings = campaign.bookings.kept().with_parties().order_by("publisher__name")
-    paths = find_paths(bookings, person)
+    paths = find_paths(with_booking_status(bookings), person)
     booked = {path.booking.publisher_id for path in paths}
     free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
-    context = {"campaign": campaign, "paths": paths, "publishers": free, **try_targeting(campaign)}
+    findings = BookingFinding.objects.filter(booking__campaign=campaign).order_by("pk")
+    context = {
+        "campaign": campaign,
+        "paths": paths,
+        "publishers": free,
+        "told": tell_by_booking(findings, person),
+        "checked_at": last_checked(),
+        **try_targeting(campaign),
+    }
     return render(request, "market/campaign_detail.html", context)
 
 
@@ -68,6 +87,7 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         request.POST or None, person=person, instance=campaign, initial=request.GET.dict()
     )
     if request.method == "POST" and save_form(form, partial(save_campaign, by=person)):
+        check_campaign(campaign=campaign)
         messages.success(request, f"{campaign.name} is saved.")
         return redirect("campaign-detail", campaign.pk)
     return show_form(
@@ -100,6 +120,7 @@ def set_status(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
+        check_campaign(campaign=campaign)
         said = campaign.get_status_display().lower()
         messages.success(request, f"{campaign.name} is now {said}.")
     return redirect("campaign-detail", campaign.pk)

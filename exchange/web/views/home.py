@@ -12,6 +12,8 @@ from django.views.decorators.http import require_safe
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator
+from exchange.findings.changed import last_checked
+from exchange.findings.status import Status, campaigns_in
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import visible
 from exchange.reports.models import ReportRun
@@ -35,6 +37,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
         "last_build": builds.order_by("-id").first(),
         "last_report": ReportRun.objects.order_by("-id").first(),
         "statuses": count_by_status(person),
+        "checked_at": last_checked(),
         "kinds": count_by_kind(person),
         "edge_count": count(Edge.objects.active(), person),
         "booking_count": count(Booking.objects.active(), person),
@@ -53,8 +56,7 @@ def count_by_status(person: User) -> list[tuple[str, str, str]]:
     """(status, label, campaigns) for every status, also those without a campaign."""
     kept = Campaign.objects.kept()
     return [
-        (value, label, count(kept.filter(status=value), person))
-        for value, label in Campaign.Status.choices
+        (value, label, count(campaigns_in(kept, value), person)) for value, label in Status.choices
     ]
 
 
