@@ -15,7 +15,7 @@ from exchange.findings.models import BookingFinding
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Edge, Party
-from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
+from exchange.routing import BrokenPathError, Graph, Path, pin_path, within
 from exchange.routing.cycles import Cycle, find_cycles
 from exchange.routing.policies import Break
 from exchange.snapshots.models import ChangeKind, Quarantined
@@ -50,8 +50,8 @@ class Checker:
         self.whole_graph = Graph(kept, names)
         self._quarantined = find_quarantined()
         self._expressions = ExpressionReader(load_catalog())
-        self._reached = cache(self.graph.cheapest_paths)
-        self._reached_if_active = cache(self.whole_graph.cheapest_paths)
+        self._reached = cache(self.graph.cheapest_by_hops)
+        self._reached_if_active = cache(self.whole_graph.cheapest_by_hops)
         self._downstream = cache(self.graph.downstream)
         self._behind = cache(self._upstream_graph.downstream)
         self._rule = cache(self._read_rule)
@@ -85,7 +85,9 @@ class Checker:
     def _check_pinned(self, booking: Booking) -> Iterator[Found]:
         source, target = booking.publisher_id, booking.advertiser_id
         try:
-            path = pin_path(self.graph, booking.pinned_edges, source, target)
+            path = pin_path(
+                self.graph, booking.pinned_edges, source, target, max_hops=booking.hop_limit
+            )
         except BrokenPathError as broken:
             if broken.kind is Break.INACTIVE:
                 closed = [pk for pk in booking.pinned_edges if pk not in self.graph.links]
@@ -96,12 +98,12 @@ class Checker:
         yield from self._check_path(booking, path)
 
     def _check_chosen(self, booking: Booking) -> Iterator[Found]:
-        takes_any = booking.policy == Booking.Policy.ANY
-        hops = booking.hop_limit if takes_any else MAX_HOPS
-        path = self._reached(booking.publisher_id, max_hops=hops).get(booking.advertiser_id)
+        hops = booking.hop_limit
+        paths = self._reached(booking.publisher_id).get(booking.advertiser_id, ())
+        path = within(paths, hops)
         if path is None:
             yield self._explain_no_path(booking, hops)
-        elif takes_any:
+        elif booking.policy == Booking.Policy.ANY:
             yield from self._check_cycles(booking, hops)
             yield from self._check_any_path(booking, path, hops)
         else:
@@ -109,8 +111,8 @@ class Checker:
 
     def _explain_no_path(self, booking: Booking, hops: int) -> Found:
         """Whether edges that are switched off would connect the two."""
-        reached = self._reached_if_active(booking.publisher_id, max_hops=hops)
-        path = reached.get(booking.advertiser_id)
+        paths = self._reached_if_active(booking.publisher_id).get(booking.advertiser_id, ())
+        path = within(paths, hops)
         if path is None:
             return Found(Kind.NO_PATH)
         closed = tuple(pk for pk in path.edge_ids if pk not in self.graph.links)

@@ -65,11 +65,12 @@ def write_message(
     if finding.kind == Kind.NO_PATH:
         if booking.policy == Booking.Policy.PINNED:
             return (
-                f"The pinned path does not lead from {publisher} to {advertiser}. Choose another."
+                f"The pinned path does not lead from {publisher} to {advertiser} in at most "
+                f"{booking.hop_limit} hops. Choose another."
             )
         return (
-            f"No chain of edges leads from {publisher} to {advertiser}. "
-            "Ask a graph operator to connect the two."
+            f"No chain of edges leads from {publisher} to {advertiser} in at most "
+            f"{booking.hop_limit} hops. Allow more, or ask a graph operator to connect the two."
         )
     if finding.kind == Kind.BROKEN_PATH:
         return f"Nothing passes while {named or 'an edge'} is switched off."

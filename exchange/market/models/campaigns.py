@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 
 from django.contrib.postgres.fields import ArrayField
@@ -10,8 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q
 from django.utils import timezone
 
 from exchange.market.models.parties import Party
@@ -22,12 +21,7 @@ from exchange.market.words import Words
 
 DEFAULT_PRIORITY = 5
 MAX_LABELS = 20
-NEVER = datetime(9999, 1, 1, tzinfo=UTC)
-
-
-def ends(prefix: str = "") -> Coalesce:
-    """When a campaign ends, for comparisons in the database; `prefix` leads to the campaign."""
-    return Coalesce(f"{prefix}ends_at", Value(NEVER, output_field=models.DateTimeField()))
+LIVE = Q(status="live", retired_at=None)
 
 
 @keep_revisions()
@@ -104,10 +98,10 @@ class Campaign(Revised, WithExpression):
             ),
         ]
         indexes = [
-            # Has the whole flight, so that no row is read only to find that it has ended.
-            models.Index(
-                F("status"), F("id").desc(), ends(), F("starts_at"), name="campaign_by_standing"
-            ),
+            models.Index(fields=["status", "-id"], name="campaign_by_status"),
+            # Of a million, those that have ended are the oldest, and those to come are few.
+            models.Index(fields=["-ends_at", "-id"], name="campaign_by_end", condition=LIVE),
+            models.Index(fields=["starts_at"], name="campaign_by_start", condition=LIVE),
             models.Index(fields=["advertiser", "-id"], name="campaign_by_advertiser"),
             GinIndex(fields=["labels"], name="campaign_labels"),
             GinIndex(Words("name"), name="campaign_name_words"),

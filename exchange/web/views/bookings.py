@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from exchange.findings.changed import last_checked
 from exchange.findings.services import check_booking
-from exchange.findings.status import Status, with_booking_status
+from exchange.findings.status import Status, order_of, with_booking_status
 from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign
 from exchange.market.services import save_booking
@@ -28,8 +28,6 @@ from exchange.web.views.listing import (
     show_form,
 )
 
-NEWEST_FIRST = Order(("id",), is_descending=True)
-
 
 @require_safe
 def list_bookings(request: HttpRequest) -> HttpResponse:
@@ -41,7 +39,8 @@ def list_bookings(request: HttpRequest) -> HttpResponse:
         see(Booking.objects.kept().with_parties(), person),
         explainable(Campaign.objects.order_by(), person),
     )
-    listing = read_listing(request, filters, with_booking_status(bookings), NEWEST_FIRST)
+    order = Order(order_of(filters.chosen.get("status"), "campaign__"), is_descending=True)
+    listing = read_listing(request, filters, with_booking_status(bookings), order)
     context = {
         "listing": listing,
         "paths": find_paths(listing.page.rows, person),

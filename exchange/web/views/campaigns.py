@@ -14,6 +14,7 @@ from exchange.findings.changed import last_checked
 from exchange.findings.models import BookingFinding
 from exchange.findings.services import check_campaign
 from exchange.findings.status import (
+    order_of,
     with_booking_status,
     with_campaign_status,
     with_finding_count,
@@ -36,7 +37,6 @@ from exchange.web.views.listing import (
 )
 from targeting import ExpressionError
 
-NEWEST_FIRST = Order(("id",), is_descending=True)
 SUGGESTIONS = 12
 
 
@@ -45,7 +45,8 @@ def list_campaigns(request: HttpRequest) -> HttpResponse:
     filters = CampaignFilter(request.GET)
     campaigns = filters.apply(visible(Campaign.objects.kept().with_advertiser(), request.user))
     shown = with_finding_count(with_campaign_status(campaigns.with_booking_count()))
-    listing = read_listing(request, filters, shown, NEWEST_FIRST)
+    order = Order(order_of(filters.chosen.get("status")), is_descending=True)
+    listing = read_listing(request, filters, shown, order)
     context = {"listing": listing, "checked_at": last_checked()}
     return render(request, "market/campaign_list.html", context)
 
