@@ -49,8 +49,8 @@ SELECT
         || CASE WHEN n = 7 THEN ' Xylophone' ELSE '' END,
     'true', md5('true'),
     CASE WHEN n <= 5 THEN 'paused' WHEN n %% 13 = 0 THEN 'draft' ELSE 'live' END,
-    CASE WHEN n = 11 THEN now() + interval '9 days' ELSE now() - interval '90 days' END,
-    CASE WHEN n <= %(count)s / 3 AND n <> 11 THEN now() - interval '1 day' END, 1, 5,
+    CASE WHEN n = 11 THEN now() + interval '9 days' ELSE now() - interval '9 years' END,
+    CASE WHEN n <= %(count)s / 3 AND n <> 11 THEN now() - n * interval '1 minute' END, 1, 5,
     CASE WHEN n = 9 THEN ARRAY['heirloom'] WHEN n %% 3 = 0 THEN ARRAY['brand'] ELSE '{}' END,
     now(), now()
 FROM generate_series(1, %(count)s) AS n ORDER BY n;
