@@ -34,7 +34,7 @@ class Status(models.TextChoices):
     PAUSED = "paused", "Paused"
 
 
-REASONS = {
+REASONS: dict[str, str] = {
     BookingFinding.Kind.NO_PATH: "no path",
     BookingFinding.Kind.BROKEN_PATH: "an edge is closed",
     BookingFinding.Kind.CONTRADICTION: "contradiction on its path",
@@ -136,8 +136,8 @@ def find_few(status: Status, now: datetime) -> Q | None:
     """A condition with an index that leaves few bookings, all of that status among them."""
     if status is Status.BLOCKED:
         found = BookingFinding.objects.filter(kind__in=BLOCKING).order_by()
-        ids = list(found.values_list("booking_id", flat=True)[: FEW_BOOKINGS + 1])
-        return Q(pk__among=ids) if len(ids) <= FEW_BOOKINGS else None
+        blocked = list(found.values_list("booking_id", flat=True)[: FEW_BOOKINGS + 1])
+        return Q(pk__among=blocked) if len(blocked) <= FEW_BOOKINGS else None
     campaigns = Campaign.objects.order_by()
     ids = few_ids(campaigns.filter(narrow(status, now)), most=FEW_MARKED)
     if ids is None:
@@ -159,9 +159,9 @@ def narrow(status: Status, now: datetime) -> Q:
 
 def tell_reason(row: Campaign | Booking) -> str:
     """Why it does not serve, in a few words; the row comes with its status."""
-    standing, blocked_by = row.standing, row.blocked_by  # type: ignore[union-attr]
+    standing = row.standing
     if standing == Status.BLOCKED:
-        return REASONS[blocked_by]
+        return REASONS[row.blocked_by]
     if not isinstance(row, Booking) or standing in {Status.SERVING, Status.SCHEDULED}:
         return ""
     if standing == Status.PAUSED and row.campaign.status == Stored.LIVE:

@@ -84,7 +84,7 @@ def find_strange_values(
         is_wanted = not node.negated and node.operator in WHOLE_VALUES
         find = partial(find_literal, text, expression.catalog, node.attribute)
         for value in node.operands:
-            country = find_country(value) if is_country(node.attribute, value) else None
+            country = find_meant_country(node.attribute, value)
             if country and (seen is None or value not in seen):
                 message = f"visits say `{print_value(country)}`, not `{print_value(value)}`"
                 yield Hint("alias", message, f"write `{print_value(country)}`", find(value))
@@ -97,8 +97,9 @@ def find_strange_values(
 VALUED = WHOLE_VALUES | {"!=", "none of"}
 
 
-def is_country(attribute: str, value: object) -> bool:
-    return attribute.rpartition(".")[2] == "country" and isinstance(value, str)
+def find_meant_country(attribute: str, value: object) -> str | None:
+    is_country = attribute.rpartition(".")[2] == "country" and isinstance(value, str)
+    return find_country(str(value)) if is_country else None
 
 
 def find_near(value: object, seen: object) -> str:

@@ -369,8 +369,9 @@ def find_booked(graph: SavedGraph, pairs: list[Pair], limit: int) -> list[Pair]:
         for advertiser, path in graph.cheapest_paths(publisher, advertisers).items()
     }
     publishers, advertisers = zip(*hops, strict=True)
-    given = [list(publishers), list(advertisers), list(hops.values()), limit]
     with connection.cursor() as cursor:
-        cursor.execute(SELECT_BOOKED, given)
+        cursor.execute(
+            SELECT_BOOKED, [list(publishers), list(advertisers), list(hops.values()), limit]
+        )
         found: list[Pair] = cursor.fetchall()
         return found

@@ -38,8 +38,8 @@ CLOSED = "false"
 ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
 # Below the one, products of floats are right to far less than the other, in units of 0.0001.
 MAX_ROUGH, UNCLEAR = 1e6, 1e-3
-# Policy, publisher, advertiser, and the hops or the edges that the booking asks for.
-RouteKey = tuple[str, int, int, int | tuple[int, ...]]
+# Policy, publisher, advertiser, and the hops and the edges that the booking asks for.
+RouteKey = tuple[str, int, int, int, tuple[int, ...]]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

@@ -122,7 +122,11 @@ def test_counts_how_many_were_left_out_for_which_reason() -> None:
     assert list(composer.entries()) == []
     assert composer.skipped.most_frequent() == [
         {"reason": "Its pinned path does not hold: empty.", "bookings": 2},
-        {"reason": "No active path leads from the publisher to the advertiser.", "bookings": 1},
+        {
+            "reason": "No active path leads from the publisher to the advertiser"
+            " in at most 5 hops.",
+            "bookings": 1,
+        },
     ]
 
 

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -254,7 +255,7 @@ def test_the_time_that_a_visit_says_counts(
     assert "Summer is" not in page
 
 
-BID_REQUEST = {
+BID_REQUEST: dict[str, Any] = {
     "id": "1",
     "site": {"cat": ["sports"], "publisher": {"id": "somebody"}},
     "device": {"geo": {"country": "USA"}},

@@ -68,6 +68,8 @@ class Campaign(Revised, WithExpression):
     objects = CampaignQuerySet.as_manager()
 
     booking_count: int  # filled by `with_booking_count` only
+    standing: str  # filled by `findings.status` only, and so is this
+    blocked_by: str
 
     class Meta:
         ordering = ["-id"]

@@ -156,10 +156,10 @@ def badge(status: str, label: str = "") -> SafeString:
 @register.filter
 def status_badge(row: Campaign | Booking) -> SafeString:
     """Of a row that comes with its status (`findings.status`), and why it does not serve."""
-    label = Status(row.standing).label  # type: ignore[union-attr]  # annotated
+    label = Status(row.standing).label
     reason = tell_reason(row)
     said = format_html(' <span class="soft small">{}</span>', reason) if reason else ""
-    return format_html("{}{}", badge(row.standing, label), said)  # type: ignore[union-attr]
+    return format_html("{}{}", badge(row.standing, label), said)
 
 
 @register.filter
