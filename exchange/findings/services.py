@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -100,9 +100,10 @@ def check_some(*, booking_ids: Iterable[int]) -> int:
 
 
 def judged() -> BookingQuerySet:
-    """Bookings that are meant to be eligible."""
+    """Bookings that are meant to be eligible, now or later."""
     active = Booking.objects.active().with_parties()
-    return active.filter(campaign__status="live", campaign__retired_at=None)
+    lasts = Q(campaign__ends_at=None) | Q(campaign__ends_at__gt=timezone.now())
+    return active.filter(lasts, campaign__status="live", campaign__retired_at=None)
 
 
 def as_row(booking: Booking, found: Found, now: datetime) -> BookingFinding:

@@ -52,7 +52,9 @@ def read_given(document: Mapping[str, Any], catalog: Catalog) -> list[GivenVisit
     if not is_bid_request(document):
         return [note_faults(document, catalog)]
     imps = read_impressions(document, read_sources(catalog.to_json()))
-    return [note_faults(imp.visit, catalog, imp.imp_id, imp.notes) for imp in imps]
+    # OpenRTB knows no time: who writes one beside the rest wants it tried.
+    said = {name: document[name] for name in STAMPED_TIMES if name in document}
+    return [note_faults({**imp.visit, **said}, catalog, imp.imp_id, imp.notes) for imp in imps]
 
 
 def note_faults(

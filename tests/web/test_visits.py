@@ -249,6 +249,7 @@ def test_the_time_that_a_visit_says_counts(
         assert f"Summer is {'' if is_eligible else 'not '}eligible" in page
         assert ("1 eligible campaign<" in page) is is_eligible
         assert "ad servers are answered the same" in page
+        assert "the visit happens at 2026-11-17T" in page
         assert "Tue 2026-11-17" in page.partition('id="moment"')[2].partition("</p>")[0]
     page = unescape(client.post("/visits/", asked | {"visit": '{"time": "noon"}'}).text)
     assert "`time` is a moment such as 2026-11-17T08:30:00Z" in page
@@ -284,6 +285,9 @@ def test_a_bid_request_is_recognised_and_its_imps_are_answered_apart(
     page = client.post("/visits/", asked | {"imp": "1", "imp_chosen": "2"}).text
     assert "for imp <strong>side</strong>" in page
     assert "Summer is eligible" in page
+    at_night = {**BID_REQUEST, "time": "2026-11-17T03:00:00Z"}
+    page = client.post("/visits/", asked | {"visit": json.dumps(at_night)}).text
+    assert "Tue 2026-11-17 03:00" in page
     single = {**BID_REQUEST, "imp": BID_REQUEST["imp"][1:]}
     page = client.post("/visits/", asked | {"visit": json.dumps(single), "imp": "2"}).text
     assert "Summer is eligible" in page
