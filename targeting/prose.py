@@ -14,7 +14,9 @@ from targeting.printer import print_value
 from targeting.tree import And, Constant, Node, Not, Operand, Or, Predicate, Reference, Xor
 
 MAX_LISTED = 6
-AUDIENCE = "audience."  # names of definitions that are audiences
+# Names of definitions in the index; people call an audience by its own name alone.
+AUDIENCE = "audience."
+EDGE = "edge."
 
 # How a value of an attribute is introduced: by the name's first part, or the whole name.
 LEADS = {
@@ -81,9 +83,9 @@ def phrase(node: Node, catalog: Catalog) -> str:
 
 
 def phrase_reference(node: Reference, *, is_denied: bool) -> str:
-    if node.name.startswith(AUDIENCE):
-        return f"{'not ' if is_denied else ''}in audience {node.name.removeprefix(AUDIENCE)}"
-    return f"that {'do not pass' if is_denied else 'pass'} {node.name}"
+    if node.name.startswith(EDGE):
+        return f"that {'do not pass' if is_denied else 'pass'} {node.name}"
+    return f"{'not ' if is_denied else ''}in audience {node.name.removeprefix(AUDIENCE)}"
 
 
 def phrase_not(child: Node, catalog: Catalog) -> str:
@@ -103,7 +105,7 @@ def phrase_not(child: Node, catalog: Catalog) -> str:
 
 
 def phrase_predicate(node: Predicate, attribute: Attribute) -> str:
-    name = attribute.description or attribute.name.replace("_", " ").replace(".", " ")
+    name = name_of(attribute)
     if node.counted:
         compared = f"{COMPARISONS[node.operator]} {listed(node)}"
         return f"where the number of {name} {turn(compared, node.negated)}"
@@ -120,6 +122,13 @@ def phrase_predicate(node: Predicate, attribute: Attribute) -> str:
     if attribute.type in (AttributeType.STRING_SET, AttributeType.INTEGER_SET):
         return phrase_set(node, attribute, name)
     return phrase_scalar(node, attribute, name)
+
+
+def name_of(attribute: Attribute) -> str:
+    """A description that is a sentence of its own says too much."""
+    if attribute.description and not attribute.description.endswith("."):
+        return attribute.description
+    return attribute.name.replace("_", " ").replace(".", " ")
 
 
 def turn(words: str, negated: bool) -> str:

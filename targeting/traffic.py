@@ -1,4 +1,4 @@
-"""What an expression asks for that visits hardly ever carry.
+"""What an expression asks for that visits hardly ever carry, and what it leaves out with that.
 
 Takes what was measured of the traffic; knows nothing of where it comes from. These are hints about
 traffic, not about meaning: an expression may be right and early.
@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from targeting.catalog import AttributeType
 from targeting.expression import Expression
 from targeting.printer import print_value
-from targeting.tree import Operand, Predicate, walk
+from targeting.tree import And, Node, Not, Operand, Or, Predicate, walk
 
 RARE = 0.05
 MAX_NAMED = 5
+NEGATIVE = frozenset({"!=", "none of", "is false"})
+PRESENCE = frozenset({"is present", "is missing"})
+OFFSET = "geo.utc_offset"  # what a time on the visitor's own clock needs
 WHOLE_VALUES = frozenset({"=", "in", "one of", "all of", "only of"})
 
 
@@ -27,6 +31,47 @@ class Traffic:
 
     fill_rates: Mapping[str, float]
     values: Mapping[str, Collection[Operand]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A condition that asks for the absence of something, and is undefined, not true, where the
+    visit does not say `needs`; `share` of the visits do not, None: nobody counted."""
+
+    condition: Predicate
+    needs: str
+    share: float | None
+
+
+def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
+    """One for each attribute, where no condition looks after its absence itself."""
+    told = {
+        node.attribute
+        for node in walk(expression.root)
+        if isinstance(node, Predicate) and node.operator in PRESENCE
+    }
+    found: dict[str, Exclusion] = {}
+    for node in negative_conditions(expression.root):
+        attribute = expression.catalog[node.attribute]
+        needs = OFFSET if attribute.type is AttributeType.TIMESTAMP_LOCAL else attribute.name
+        rate = traffic.fill_rates.get(needs)
+        if needs in told or attribute.required or needs in found or rate == 1:
+            continue
+        found[needs] = Exclusion(node, needs, None if rate is None else 1 - rate)
+    return list(found.values())
+
+
+def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[Predicate]:
+    """Those that hold of what is not so. Of `xor` it depends on the rest: nothing is said."""
+    if isinstance(node, Predicate):
+        is_negative = node.negated != (node.operator in NEGATIVE)
+        if is_negative != is_denied and node.operator not in PRESENCE:
+            yield node
+    elif isinstance(node, Not):
+        yield from negative_conditions(node.child, is_denied=not is_denied)
+    elif isinstance(node, And | Or):
+        for child in node.children:
+            yield from negative_conditions(child, is_denied=is_denied)
 
 
 def find_rare(expression: Expression, traffic: Traffic, *, rare: float = RARE) -> list[str]:

@@ -7,8 +7,8 @@ eligibility answers at the same moment; where a change was saved and is not serv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -22,14 +22,16 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from exchange.accounts.models import ApiKey, User
+from exchange.market.catalog import load_catalog
+from exchange.market.given_visits import GivenVisit, is_bid_request, read_given, write_time
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable
-from exchange.serving.answers import CampaignId, Options, Paths
+from exchange.serving.answers import CampaignId, Options, Paths, WarningNote
 from exchange.serving.callers import EXPLAIN_READ, Caller, unauthorized
 from exchange.serving.eligibility import service_for
 from exchange.serving.endpoint import PATH
 from exchange.serving.instruments import REQUESTS
-from exchange.serving.openrtb import read_impressions
+from exchange.serving.openrtb import invalid_bid_request
 from exchange.serving.problems import CONTENT_TYPE, ProblemError, method_not_allowed, too_large
 from exchange.serving.rates import Buckets
 from exchange.serving.requests import MAX_BODY_BYTES, decode
@@ -43,7 +45,8 @@ CampaignIds = Annotated[list[CampaignId], msgspec.Meta(min_length=1, max_length=
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """As for eligibility; of a bid request the impression `imp_id` is explained, or the first."""
+    """As for eligibility, but that a visit's own `time` counts. Of a bid request, also of one under
+    `visit`, the impression `imp_id` is explained, or the first."""
 
     campaigns: CampaignIds
     publisher: str | None = None
@@ -89,18 +92,23 @@ def answer(request: HttpRequest) -> dict[str, object]:
     buckets.take(caller.key_hash, len(asked.campaigns))
     publisher = Party.objects.get(seller_id=caller.choose_publisher(asked.publisher))
     viewer = stand_in_for(caller)
-    visit = read_visit(asked)
-    moment = datetime.now(UTC)
+    given = choose_visit(asked)
+    moment = given.at or datetime.now(UTC)
     found = explainable(Campaign.objects.with_advertiser(), viewer).in_bulk(asked.campaigns)
     explained = {
         key: explain_campaign(
-            campaign=campaign, publisher=publisher, visit=visit, viewer=viewer, at=moment
+            campaign=campaign, publisher=publisher, visit=given.flat, viewer=viewer, at=moment
         )
         for key, campaign in found.items()
     }
-    served = ask_served(publisher.seller_id, visit, list(found), moment)
+    served = ask_served(publisher.seller_id, given.flat, list(found), moment)
     return {
         **served.heading,
+        "at": write_time(moment),
+        "imp_id": given.imp_id,
+        "warnings": [
+            {"code": code, "attribute": name} for code, name in given.notes_at(publisher.seller_id)
+        ],
         "explanations": [
             {**describe(explained[key]), **compare(explained[key], served)}
             if key in explained
@@ -120,7 +128,7 @@ class Served:
 
 
 def ask_served(
-    seller_id: str, visit: dict[str, Any], campaign_ids: list[int], moment: datetime
+    seller_id: str, visit: Mapping[str, object], campaign_ids: list[int], moment: datetime
 ) -> Served:
     service = service_for(settings.SNAPSHOT_DIR)
     if service.live is None:
@@ -164,17 +172,19 @@ def stand_in_for(caller: Caller) -> User:
     return User(username=f"key {key.pk}", organisation=key.organisation)
 
 
-def read_visit(asked: ExplainRequest) -> dict[str, Any]:
-    if asked.visit is not None:
-        return asked.visit
-    live = service_for(settings.SNAPSHOT_DIR).require_live()
-    imps = read_impressions(asked.bid_request or {}, live.opened.sources)
-    chosen = [imp for imp in imps if asked.imp_id in (None, imp.imp_id)]
+def choose_visit(asked: ExplainRequest) -> GivenVisit:
+    """Of several impressions, none of which was asked for, the first, and it says so."""
+    document = asked.visit if asked.visit is not None else asked.bid_request or {}
+    if asked.visit is None and not is_bid_request(document):
+        raise invalid_bid_request("A bid request needs `imp`: a list of at least one object.")
+    given = read_given(document, load_catalog())
+    if asked.imp_id is None:
+        several: tuple[WarningNote, ...] = (("first_of_several_imps", "imp"),)
+        return replace(given[0], notes=given[0].notes + several * (len(given) > 1))
+    chosen = [each for each in given if each.imp_id == asked.imp_id]
     if not chosen:
-        raise ProblemError(
-            HTTPStatus.BAD_REQUEST, "invalid_bid_request", "No imp of the request has this imp_id."
-        )
-    return chosen[0].visit
+        raise invalid_bid_request("No imp of the request has this imp_id.")
+    return chosen[0]
 
 
 def describe(explanation: Explanation) -> dict[str, object]:

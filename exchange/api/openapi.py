@@ -89,9 +89,18 @@ BATCH_ANSWER: Document = {
 VERDICT: Document = {"enum": ["eligible", "not_eligible"]}
 EXPLANATIONS: Document = {
     "type": "object",
-    "required": ["explanations"],
+    "required": ["at", "imp_id", "warnings", "explanations"],
     "properties": {
         **HEADING,
+        "at": {
+            "type": "string",
+            "description": "When the visit happens: the `time` that it says, or now.",
+        },
+        "imp_id": {
+            "type": ["string", "null"],
+            "description": "Which impression is explained; null for a plain visit.",
+        },
+        "warnings": PART["warnings"],
         "explanations": {
             "type": "array",
             "items": {

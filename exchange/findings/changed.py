@@ -10,27 +10,31 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from exchange.findings import services
-from exchange.findings.models import CheckedUpTo
+from exchange.findings.models import BookingFinding, CheckedUpTo
 from exchange.findings.services import check_some, judged
 from exchange.market.models import Booking, Edge
 from exchange.market.querysets import BookingQuerySet
 from exchange.snapshots.changes import Changes, read_changes
 from exchange.snapshots.market import one_moment
-from exchange.snapshots.models import ChangeKind
+from exchange.snapshots.models import ChangeKind, Quarantined, SnapshotBuild
 
 CHECKED_SOON = 2_000  # bookings; the newest go first
 EDGES_APART = 30  # more are looked at as one: all their sellers, all their buyers
 # Any number that nothing else in this database locks.
 SWEEP_LOCK = 7_301_004
 Ends = tuple[int, int]
+FOUND = BookingFinding.objects.filter(booking=OuterRef("pk"))
 
 
 def check_changed() -> int:
@@ -44,10 +48,11 @@ def check_changed() -> int:
             begin()
             return 0
         touched, position = read_touched(before.position)
-        check_some(booking_ids=touched)
-        if position != before.position:
-            CheckedUpTo.objects.filter(pk=before.pk).update(position=position)
-        return len(touched)
+        check_some(booking_ids=touched.booking_ids)
+        touched.note_blocked()
+        moved = {"position": position} if position != before.position else {}
+        CheckedUpTo.objects.filter(pk=before.pk).update(swept_at=timezone.now(), **moved)
+        return len(touched.booking_ids)
 
 
 @contextmanager
@@ -72,16 +77,55 @@ def begin() -> None:
     CheckedUpTo.objects.create(pk=1, position=position)
 
 
-def read_touched(since: str) -> tuple[list[int], str]:
-    """Bookings to look at, and the position that is reached with them: the same one if nothing
-    changed, so that a quiet market writes nothing."""
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Bookings to check, and campaigns whose bookings came, went or changed; `are_many`: too many
+    to name."""
+
+    booking_ids: list[int]
+    campaign_ids: list[int]
+    are_many: bool = False
+
+    def note_blocked(self) -> None:
+        if self.are_many:
+            services.note_blocked()
+        elif self.campaign_ids:
+            services.note_blocked(self.campaign_ids)
+
+
+def read_touched(since: str) -> tuple[Touched, str]:
+    """And the position that is reached with them: the same one if nothing changed."""
     with one_moment() as position:
         changes = read_changes(since)
-        if not changes:
-            return [], since
-        touched = find_touched(changes) if changes.ids else Booking.objects.none()
-        newest = touched.order_by("-pk").values_list("pk", flat=True)
-        return list(newest[:CHECKED_SOON]), position
+        ids = set(find_misjudged())
+        if changes.ids:
+            newest = find_touched(changes).order_by("-pk")
+            ids.update(newest.values_list("pk", flat=True)[:CHECKED_SOON])
+        are_many = not changes.many.isdisjoint({ChangeKind.BOOKING, ChangeKind.CAMPAIGN})
+        touched = Touched(
+            sorted(ids, reverse=True)[:CHECKED_SOON], find_campaigns(changes), are_many
+        )
+        return touched, position if changes else since
+
+
+def find_campaigns(changes: Changes) -> list[int]:
+    """Those that changed and those of bookings that did."""
+    bookings = Booking.objects.filter(pk__in=sorted(changes.ids.get(ChangeKind.BOOKING, ())))
+    campaign_ids = set(bookings.order_by().values_list("campaign_id", flat=True))
+    return sorted(campaign_ids | changes.ids.get(ChangeKind.CAMPAIGN, set()))
+
+
+def find_misjudged() -> list[int]:
+    """Bookings whose campaign was quarantined, or freed of it, since they were checked. Builds and
+    deltas say so, whatever the change was that they read."""
+    rows = Quarantined.objects.filter(kind=ChangeKind.CAMPAIGN).order_by()
+    of_quarantined = Q(campaign_id__in=list(rows.values_list("object_id", flat=True)))
+    said = BookingFinding.objects.filter(
+        kind=BookingFinding.Kind.QUARANTINED, edge_ids=[], booking=OuterRef("pk")
+    )
+    unsaid = judged().filter(of_quarantined, ~Exists(said))
+    outdated = Booking.objects.filter(~of_quarantined, Exists(said))
+    return [pk for found in (unsaid, outdated) for pk in found.values_list("pk", flat=True)]
 
 
 def check_night() -> int:
@@ -91,22 +135,44 @@ def check_night() -> int:
         pass
     count = services.check_all()
     touched, _ = read_touched(position)
-    check_some(booking_ids=touched)
+    check_some(booking_ids=touched.booking_ids)
+    touched.note_blocked()
+    now = timezone.now()
+    CheckedUpTo.objects.update_or_create(
+        pk=1,
+        defaults={"all_checked_at": now, "swept_at": now},
+        create_defaults={"all_checked_at": now, "swept_at": now, "position": position},
+    )
     return count
+
+
+def is_first_due() -> bool:
+    """Once, and with the first build: before, there is nothing that could be wrong for anybody."""
+    if not SnapshotBuild.objects.filter(status=SnapshotBuild.Status.LIVE).exists():
+        return False
+    waiting = CheckedUpTo.objects.filter(all_checked_at=None, first_asked_at=None)
+    return waiting.update(first_asked_at=timezone.now()) == 1
+
+
+def last_checked() -> datetime | None:
+    """When all that may be wrong was last looked for; None: not yet."""
+    row = CheckedUpTo.objects.exclude(all_checked_at=None).first()
+    return None if row is None else row.swept_at
 
 
 def find_touched(changes: Changes) -> BookingQuerySet:
     """Bookings that changed, those of changed campaigns, and those that changed edges may serve."""
     ids = changes.ids
     edge_ids = sorted(ids.get(ChangeKind.EDGE, ()))
-    touched = Q(pk__in=sorted(ids.get(ChangeKind.BOOKING, ())))
-    touched |= Q(campaign_id__in=sorted(ids.get(ChangeKind.CAMPAIGN, ())))
+    changed = Q(pk__in=sorted(ids.get(ChangeKind.BOOKING, ())))
+    changed |= Q(campaign_id__in=sorted(ids.get(ChangeKind.CAMPAIGN, ())))
+    # Also what is stopped: what was found of it is forgotten.
+    touched = changed & (Exists(FOUND) | Q(pk__in=judged().order_by().values("pk")))
     if edge_ids:
-        touched |= Q(pinned_edges__overlap=edge_ids)
-        touched |= ~Q(policy=Booking.Policy.PINNED) & over_edges(
-            find_ends(edge_ids, changes.former)
-        )
-    return judged().filter(touched)
+        over = Q(pinned_edges__overlap=edge_ids)
+        over |= ~Q(policy=Booking.Policy.PINNED) & over_edges(find_ends(edge_ids, changes.former))
+        touched |= over & Q(pk__in=judged().order_by().values("pk"))
+    return Booking.objects.order_by().filter(touched)
 
 
 def find_ends(

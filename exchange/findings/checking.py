@@ -1,4 +1,5 @@
-"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way.
+"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way, an
+expression that no longer compiles.
 
 Works on the market as it is saved now, read once for many bookings. A contradiction is proven by
 `targeting.analysis`; what cannot be decided within its budget is not reported.
@@ -14,9 +15,10 @@ from exchange.findings.models import BookingFinding
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Edge, Party
-from exchange.routing import MAX_HOPS, BrokenPathError, Graph, Path, pin_path
+from exchange.routing import BrokenPathError, Graph, Path, pin_path, within
 from exchange.routing.cycles import Cycle, find_cycles
 from exchange.routing.policies import Break
+from exchange.snapshots.models import ChangeKind, Quarantined
 from targeting import Expression, ExpressionError
 from targeting.analysis import analyse_path
 
@@ -46,9 +48,10 @@ class Checker:
         active = set(Edge.objects.active().order_by().values_list("pk", flat=True))
         self.graph = Graph((link for link in kept if link.edge_id in active), names)
         self.whole_graph = Graph(kept, names)
+        self._quarantined = find_quarantined()
         self._expressions = ExpressionReader(load_catalog())
-        self._reached = cache(self.graph.cheapest_paths)
-        self._reached_if_active = cache(self.whole_graph.cheapest_paths)
+        self._reached = cache(self.graph.cheapest_by_hops)
+        self._reached_if_active = cache(self.whole_graph.cheapest_by_hops)
         self._downstream = cache(self.graph.downstream)
         self._behind = cache(self._upstream_graph.downstream)
         self._rule = cache(self._read_rule)
@@ -71,6 +74,9 @@ class Checker:
 
     def check(self, booking: Booking) -> Iterator[Found]:
         """The booking comes with its campaign and its advertiser."""
+        if (ChangeKind.CAMPAIGN, booking.campaign_id) in self._quarantined:
+            yield Found(Kind.QUARANTINED)
+            return
         if booking.policy == Booking.Policy.PINNED:
             yield from self._check_pinned(booking)
         else:
@@ -79,7 +85,9 @@ class Checker:
     def _check_pinned(self, booking: Booking) -> Iterator[Found]:
         source, target = booking.publisher_id, booking.advertiser_id
         try:
-            path = pin_path(self.graph, booking.pinned_edges, source, target)
+            path = pin_path(
+                self.graph, booking.pinned_edges, source, target, max_hops=booking.hop_limit
+            )
         except BrokenPathError as broken:
             if broken.kind is Break.INACTIVE:
                 closed = [pk for pk in booking.pinned_edges if pk not in self.graph.links]
@@ -90,12 +98,12 @@ class Checker:
         yield from self._check_path(booking, path)
 
     def _check_chosen(self, booking: Booking) -> Iterator[Found]:
-        takes_any = booking.policy == Booking.Policy.ANY
-        hops = booking.hop_limit if takes_any else MAX_HOPS
-        path = self._reached(booking.publisher_id, max_hops=hops).get(booking.advertiser_id)
+        hops = booking.hop_limit
+        paths = self._reached(booking.publisher_id).get(booking.advertiser_id, ())
+        path = within(paths, hops)
         if path is None:
             yield self._explain_no_path(booking, hops)
-        elif takes_any:
+        elif booking.policy == Booking.Policy.ANY:
             yield from self._check_cycles(booking, hops)
             yield from self._check_any_path(booking, path, hops)
         else:
@@ -103,17 +111,26 @@ class Checker:
 
     def _explain_no_path(self, booking: Booking, hops: int) -> Found:
         """Whether edges that are switched off would connect the two."""
-        reached = self._reached_if_active(booking.publisher_id, max_hops=hops)
-        path = reached.get(booking.advertiser_id)
+        paths = self._reached_if_active(booking.publisher_id).get(booking.advertiser_id, ())
+        path = within(paths, hops)
         if path is None:
             return Found(Kind.NO_PATH)
         closed = tuple(pk for pk in path.edge_ids if pk not in self.graph.links)
         return Found(Kind.BROKEN_PATH, closed)
 
     def _check_path(self, booking: Booking, path: Path) -> Iterator[Found]:
+        closed = self._find_closed(path)
+        if closed:
+            yield Found(Kind.QUARANTINED, closed)
+            return
         conflict = self._find_conflict(booking, path.edge_ids)
         if conflict:
             yield conflict
+
+    def _find_closed(self, path: Path) -> tuple[int, ...]:
+        """Edges whose rule no longer compiles and never did in a form that could go on."""
+        quarantined = self._quarantined
+        return tuple(pk for pk in path.edge_ids if quarantined.get((ChangeKind.EDGE, pk)) is False)
 
     def _find_conflict(self, booking: Booking, edge_ids: Iterable[int]) -> Found | None:
         campaign = booking.campaign
@@ -190,3 +207,12 @@ class Checker:
             return self._expressions.read(text, organisation_id)
         except ExpressionError:
             return None
+
+
+def find_quarantined() -> dict[tuple[str, int], bool]:
+    """By kind and id, with whether its last good form goes on being served."""
+    rows = Quarantined.objects.order_by()
+    return {
+        (kind, object_id): has_good_form
+        for kind, object_id, has_good_form in rows.values_list("kind", "object_id", "has_good_form")
+    }

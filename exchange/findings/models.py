@@ -11,7 +11,7 @@ class BookingFinding(models.Model):
     """One kind of trouble of one booking, as of `checked_at`. Replaced whole by every check.
 
     `edge_ids` are the edges that it is about, in path order; `conditions` are pairs of an edge's id
-    (None: the campaign) and a condition.
+    (None: the campaign) and a condition. Findings of the same `cause` would go with one change.
     """
 
     class Kind(models.TextChoices):
@@ -20,6 +20,7 @@ class BookingFinding(models.Model):
         CONTRADICTION = "contradiction", "Contradiction"
         CYCLE = "cycle", "Cycle"
         NEVER_MATCHED = "never_matched", "Never matched"
+        QUARANTINED = "quarantined", "Does not compile"
 
     booking = models.ForeignKey(
         "market.Booking", on_delete=models.CASCADE, related_name="findings", db_index=False
@@ -28,6 +29,7 @@ class BookingFinding(models.Model):
     edge_ids = ArrayField(models.BigIntegerField(), default=list)
     party_ids = ArrayField(models.BigIntegerField(), default=list)
     conditions = models.JSONField(default=list)
+    cause = models.CharField(max_length=240, default="")
     checked_at = models.DateTimeField()
 
     class Meta:
@@ -35,22 +37,62 @@ class BookingFinding(models.Model):
             models.UniqueConstraint(fields=["booking", "kind"], name="finding_once_per_kind"),
             models.CheckConstraint(
                 condition=Q(
-                    kind__in=["no_path", "broken_path", "contradiction", "cycle", "never_matched"]
+                    kind__in=[
+                        "no_path",
+                        "broken_path",
+                        "contradiction",
+                        "cycle",
+                        "never_matched",
+                        "quarantined",
+                    ]
                 ),
                 name="finding_kind_is_known",
             ),
         ]
-        indexes = [models.Index(fields=["kind", "-id"], name="finding_by_kind")]
+        indexes = [
+            models.Index(fields=["kind", "-id"], name="finding_by_kind"),
+            models.Index(fields=["cause", "-id"], name="finding_by_cause"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: booking {self.booking_id}"
 
 
+# With one of these a booking is never eligible; the others are advice.
+BLOCKING = (
+    BookingFinding.Kind.NO_PATH,
+    BookingFinding.Kind.BROKEN_PATH,
+    BookingFinding.Kind.CONTRADICTION,
+    BookingFinding.Kind.QUARANTINED,
+)
+
+
+class BlockedCampaign(models.Model):
+    """A live campaign without one booking that could be eligible, and what blocks its first one.
+
+    It follows from bookings and their findings, and is kept so that a list of a million campaigns
+    finds them by an index: whoever checks bookings writes it (`services.note_blocked`).
+    """
+
+    NOT_BOOKED = "not_booked"
+
+    campaign = models.OneToOneField(
+        "market.Campaign", on_delete=models.CASCADE, primary_key=True, related_name="blocked"
+    )
+    kind = models.CharField(max_length=16)
+
+    def __str__(self) -> str:
+        return f"campaign {self.campaign_id}: {self.kind}"
+
+
 class CheckedUpTo(models.Model):
     """The moment of the market up to which changes were looked at: one row, moved on after the
-    check, by the one sweep that holds the lock."""
+    check, by the one sweep that holds the lock. Times are None until then."""
 
     position = models.TextField(help_text="A database snapshot, as Postgres names it.")
+    swept_at = models.DateTimeField(null=True, help_text="When changes were last looked at.")
+    first_asked_at = models.DateTimeField(null=True, help_text="Of the first check of everything.")
+    all_checked_at = models.DateTimeField(null=True, help_text="When everything last was.")
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(pk=1), name="one_checked_up_to")]

@@ -1,4 +1,4 @@
-"""What beat starts: it calls one service."""
+"""What beat starts: each calls one service."""
 
 from celery import shared_task
 
@@ -12,4 +12,7 @@ def check_all() -> int:
 
 @shared_task(name="findings.check_changed")
 def check_changed() -> int:
-    return changed.check_changed()
+    count = changed.check_changed()
+    if changed.is_first_due():
+        check_all.delay()
+    return count

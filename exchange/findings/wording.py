@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from exchange.accounts.models import User
 from exchange.findings.models import BookingFinding
 from exchange.findings.traffic import DAYS
@@ -45,6 +47,15 @@ def tell(findings: Sequence[BookingFinding], reader: User) -> list[Told]:
     ]
 
 
+def tell_by_booking(findings: QuerySet[BookingFinding], reader: User) -> dict[int, list[Told]]:
+    """For pages that show several bookings, each with its own."""
+    joined = findings.select_related("booking__campaign__advertiser", "booking__publisher")
+    told: dict[int, list[Told]] = {}
+    for one in tell(list(joined), reader):
+        told.setdefault(one.booking.pk, []).append(one)
+    return told
+
+
 def write_message(
     finding: BookingFinding, edges: dict[int, Edge], parties: dict[int, Party]
 ) -> str:
@@ -54,16 +65,21 @@ def write_message(
     if finding.kind == Kind.NO_PATH:
         if booking.policy == Booking.Policy.PINNED:
             return (
-                f"The pinned path does not lead from {publisher} to {advertiser}. Choose another."
+                f"The pinned path does not lead from {publisher} to {advertiser} in at most "
+                f"{booking.hop_limit} hops. Choose another."
             )
         return (
-            f"No chain of edges leads from {publisher} to {advertiser}. "
-            "Ask a graph operator to connect the two."
+            f"No chain of edges leads from {publisher} to {advertiser} in at most "
+            f"{booking.hop_limit} hops. Allow more, or ask a graph operator to connect the two."
         )
     if finding.kind == Kind.BROKEN_PATH:
         return f"Nothing passes while {named or 'an edge'} is switched off."
     if finding.kind == Kind.CONTRADICTION:
         return f"No visit can satisfy both the campaign and {named}: it is never eligible."
+    if finding.kind == Kind.QUARANTINED:
+        if named:
+            return f"Nothing passes {named}: its rule no longer compiles. Its seller can mend it."
+        return "The campaign's targeting no longer compiles. Edit it, or go back in its history."
     if finding.kind == Kind.CYCLE:
         round_trip = [parties[pk].name for pk in finding.party_ids if pk in parties]
         circle = " → ".join([*round_trip, *round_trip[:1]])

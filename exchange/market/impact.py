@@ -6,6 +6,7 @@ something that is in use is refused here, for the services.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -42,9 +43,9 @@ EDGE_COUNT_LIMIT = 1_000
 PAIRS_ASKED = 4_000
 SELECT_BOOKED = """
     SELECT publisher_id, advertiser_id
-    FROM unnest(%s::bigint[], %s::bigint[]) AS pair (publisher_id, advertiser_id)
+    FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS pair (publisher_id, advertiser_id, hops)
         JOIN market_booking USING (publisher_id, advertiser_id)
-    WHERE is_active AND retired_at IS NULL AND policy <> 'pinned'
+    WHERE is_active AND retired_at IS NULL AND policy <> 'pinned' AND hop_limit >= hops
     LIMIT %s
 """
 # Of an audience or list that very many campaigns use, the test visits of the oldest ones are run.
@@ -331,7 +332,7 @@ class EdgeUse:
 
 def impact_of_edge(edge: Edge) -> EdgeUse:
     """Bookings over the cheapest path are found by the pairs that it leads over this edge; pinned
-    ones by their pins."""
+    ones by their pins. Those that it is too long for take another one, and are not looked for."""
     pinned = pinned_bookings(edge).filter(is_active=True).order_by()
     found: list[Pair] = list(
         pinned.values_list("publisher_id", "advertiser_id")[: EDGE_COUNT_LIMIT + 1]
@@ -339,7 +340,7 @@ def impact_of_edge(edge: Edge) -> EdgeUse:
     graph = load_graph()
     passing = graph.find_passing(edge.pk, among=find_sources(graph, edge.pk))
     while len(found) <= EDGE_COUNT_LIMIT and (pairs := list(islice(passing, PAIRS_ASKED))):
-        found += find_booked(pairs, EDGE_COUNT_LIMIT + 1 - len(found))
+        found += find_booked(graph, pairs, EDGE_COUNT_LIMIT + 1 - len(found))
     return EdgeUse(len(found), len(set(found)))
 
 
@@ -356,10 +357,21 @@ def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
     return set(booked.values_list("publisher_id", flat=True).distinct())
 
 
-def find_booked(pairs: list[Pair], limit: int) -> list[Pair]:
-    """One for each booking between one of the pairs, as many as wanted."""
-    publishers, advertisers = zip(*pairs, strict=True)
+def find_booked(graph: SavedGraph, pairs: list[Pair], limit: int) -> list[Pair]:
+    """One for each booking between one of the pairs that may take the cheapest path there, as many
+    as wanted."""
+    wanted: dict[int, list[int]] = defaultdict(list)
+    for publisher, advertiser in pairs:
+        wanted[publisher].append(advertiser)
+    hops = {
+        (publisher, advertiser): len(path.edge_ids)
+        for publisher, advertisers in wanted.items()
+        for advertiser, path in graph.cheapest_paths(publisher, advertisers).items()
+    }
+    publishers, advertisers = zip(*hops, strict=True)
     with connection.cursor() as cursor:
-        cursor.execute(SELECT_BOOKED, [list(publishers), list(advertisers), limit])
+        cursor.execute(
+            SELECT_BOOKED, [list(publishers), list(advertisers), list(hops.values()), limit]
+        )
         found: list[Pair] = cursor.fetchall()
         return found

@@ -245,17 +245,6 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         ids = few_ids(*(self.filter(branch) for branch in branches), most=FEW_BOOKINGS)
         return in_order if ids is None else self.filter(pk__among=ids)
 
-    def of_campaigns_in_status(self, status: str) -> Self:
-        """By id where few are in it; otherwise booking by booking, as a join would begin with all
-        campaigns in that status."""
-        campaigns = rows_of("Campaign")
-        ids = few_ids(campaigns.filter(status=status), most=FEW_MARKED)
-        if ids is not None:
-            return self.filter(campaign__among=ids)
-        its_campaign = campaigns.filter(pk=OuterRef("campaign_id"))
-        rows = self.alias(campaign_status=Subquery(its_campaign.values("status")))
-        return rows.filter(one_by_one(Q(campaign_status=status)))
-
     def with_campaign_name(self) -> Self:
         """Booking by booking. A join would let Postgres begin with all campaigns of that name."""
         campaign = rows_of("Campaign").filter(pk=OuterRef("campaign_id"))

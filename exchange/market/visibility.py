@@ -18,9 +18,10 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.lookups import Exact
 from django.http import Http404
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import Editable, is_exchange_operator, may_edit, require_edit
 from exchange.market.models import Booking, Campaign, Party
+from exchange.market.querysets import ID_DIGITS
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 Person = User | AnonymousUser
@@ -281,3 +282,19 @@ def sight(user: Person, obj: Model) -> Sight:
     if model_name == "edge" and getattr(obj, "is_disclosed", False):
         return CONDITIONS
     return OUTLINE
+
+
+def find_owner_id(person: User, *, party: str = "", organisation: str = "") -> int | None:
+    """Whose audiences and lists an expression may use that the person is writing: those of the
+    party or the organisation, by number or name, if the person acts for them, else their own."""
+    for rows, text, column in (
+        (Party.objects.kept(), party, "organisation_id"),
+        (Organisation.objects.all(), organisation, "pk"),
+    ):
+        text = text.strip()
+        is_id = text.isdecimal() and len(text) <= ID_DIGITS
+        wanted = Q(pk=int(text)) if is_id else Q(name__iexact=text)
+        found = rows.filter(wanted).values_list(column, flat=True).first() if text else None
+        if found is not None and (is_exchange_operator(person) or found == person.organisation_id):
+            return int(found)
+    return person.organisation_id

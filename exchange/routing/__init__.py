@@ -4,7 +4,7 @@ Plain Python on plain values: no Django, no expressions. What an edge's expressi
 visit comes in as a function, so that the compiled walk and this package can be compared.
 """
 
-from exchange.routing.graph import MAX_HOPS, Graph, Link, Path, cheapest_paths
+from exchange.routing.graph import MAX_HOPS, Graph, Link, Path, cheapest_paths, within
 from exchange.routing.policies import BrokenPathError, Policy, pin_path
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "Policy",
     "cheapest_paths",
     "pin_path",
+    "within",
 ]

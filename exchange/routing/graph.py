@@ -7,7 +7,7 @@ is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -105,6 +105,15 @@ class Graph:
             return self._find(source, max_hops, lambda _: 0)
         return self._find(source, max_hops, lambda edge_id: 0 if allows(edge_id) else None)
 
+    def cheapest_by_hops(self, source: int) -> dict[int, tuple[Path, ...]]:
+        """For every party the paths that are the best within some limit of hops, the shortest and
+        dearest first: one walk for all limits."""
+        found: dict[int, list[Path]] = {}
+        for reached in self._walk(source, MAX_HOPS, lambda _: 0):
+            for party_id, way in reached.items():
+                found.setdefault(party_id, []).append(_spell_out(way, self._whole))
+        return {party_id: tuple(paths) for party_id, paths in found.items()}
+
     def nearest_paths(
         self, source: int, *, max_hops: int = MAX_HOPS, allows: Callable[[int], bool]
     ) -> dict[int, Path]:
@@ -151,10 +160,16 @@ class Graph:
         ]
 
     def _find(self, source: int, max_hops: int, toll: _Toll) -> dict[int, Path]:
-        """Synchronous rounds, one per hop. A way to a party goes on only if it is worth strictly
-        more than every shorter way there: with fees of 0 or more, anything else (a cycle above
-        all) can only lose. Dijkstra would not do: the cheapest way may use up hops that the rest
-        needs.
+        best: dict[int, _Way] = {}
+        for reached in self._walk(source, max_hops, toll):
+            best.update(reached)
+        return {party_id: _spell_out(way, self._whole) for party_id, way in best.items()}
+
+    def _walk(self, source: int, max_hops: int, toll: _Toll) -> Iterator[dict[int, _Way]]:
+        """Synchronous rounds, one per hop: what each one reaches better than all before it. A way
+        to a party goes on only if it is worth strictly more than every shorter way there: with fees
+        of 0 or more, anything else (a cycle above all) can only lose. Dijkstra would not do: the
+        cheapest way may use up hops that the rest needs.
         """
         if not 0 <= max_hops <= MAX_HOPS:
             raise ValueError(f"max_hops must be from 0 to {MAX_HOPS}, not {max_hops}")
@@ -164,8 +179,7 @@ class Graph:
         for _ in range(max_hops):
             frontier = self._next_round(frontier, best, toll, tolls)
             best.update(frontier)
-        del best[source]
-        return {party_id: _spell_out(way, self._whole) for party_id, way in best.items()}
+            yield frontier
 
     def _next_round(
         self,
@@ -225,6 +239,11 @@ def _spell_out(way: _Way, whole: int) -> Path:
         party_ids=tuple(hop.party_id for hop in hops),
         net_share=Fraction(way.share, whole),
     )
+
+
+def within(paths: Sequence[Path], hops: int) -> Path | None:
+    """Of what `cheapest_by_hops` found for a party, the one to take with so many hops at most."""
+    return next((path for path in reversed(paths) if len(path.edge_ids) <= hops), None)
 
 
 def cheapest_paths(

@@ -46,11 +46,18 @@ class WithLinks(Protocol):
     def links(self) -> Mapping[int, Link]: ...
 
 
-def pin_path(graph: WithLinks, edge_ids: Sequence[int], source: int, target: int) -> Path:
+def pin_path(
+    graph: WithLinks,
+    edge_ids: Sequence[int],
+    source: int,
+    target: int,
+    *,
+    max_hops: int = MAX_HOPS,
+) -> Path:
     """The path over exactly these edges, or BrokenPathError."""
     if not edge_ids:
         raise BrokenPathError(Break.EMPTY, None)
-    if len(edge_ids) > MAX_HOPS:
+    if len(edge_ids) > max_hops:
         raise BrokenPathError(Break.TOO_LONG, None)
     parties, share = [source], Fraction(1)
     for edge_id in edge_ids:

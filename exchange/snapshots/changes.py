@@ -135,15 +135,15 @@ def find_affected(change: GraphChange, after: Graph) -> set[int]:
 
 
 def find_moved_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) -> Pairs:
-    """Pairs of a source and whomever it reaches, whose cheapest path is another one now, or costs
-    something else, or passes a party that has another name."""
+    """Pairs of a source and whomever it reaches, whose cheapest path within some limit of hops is
+    another one now, or costs something else, or passes a party that has another name."""
     moved = set()
     for source in sources:
-        old, new = change.before.cheapest_paths(source), after.cheapest_paths(source)
+        old, new = change.before.cheapest_by_hops(source), after.cheapest_by_hops(source)
         for target in old.keys() | new.keys():
-            path = new.get(target)
-            if path != old.get(target) or (
-                path is not None and not change.renamed_parties.isdisjoint(path.party_ids)
+            paths = new.get(target, ())
+            if paths != old.get(target, ()) or any(
+                not change.renamed_parties.isdisjoint(path.party_ids) for path in paths
             ):
                 moved.add((source, target))
     return moved

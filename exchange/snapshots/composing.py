@@ -19,7 +19,7 @@ import msgspec
 
 from exchange.market.models import Booking
 from exchange.market.models.bookings import DEFAULT_HOPS
-from exchange.routing import MAX_HOPS, Graph, Path
+from exchange.routing import MAX_HOPS, Graph, Path, within
 from exchange.routing.policies import BrokenPathError, pin_path
 from exchange.serving.bookings import BookingRow
 from exchange.serving.deltas import RouteRecord
@@ -38,8 +38,8 @@ CLOSED = "false"
 ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
 # Below the one, products of floats are right to far less than the other, in units of 0.0001.
 MAX_ROUGH, UNCLEAR = 1e6, 1e-3
-# Policy, publisher, advertiser, and the hops or the edges that the booking asks for.
-RouteKey = tuple[str, int, int, int | tuple[int, ...]]
+# Policy, publisher, advertiser, and the hops and the edges that the booking asks for.
+RouteKey = tuple[str, int, int, int, tuple[int, ...]]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -134,7 +134,7 @@ class Composer:
         self.edges = Texts(self._compile_edge)
         self.campaigns = Texts(self._compile_campaign)
         self.graph = Graph(market.links, market.names())
-        self._paths: dict[tuple[int, int], dict[int, Path]] = {}
+        self._paths: dict[int, dict[int, tuple[Path, ...]]] = {}
         self.offers: dict[int, Offer] = {}
         self._routes: dict[RouteKey, Route | str] = {}  # or why there is none
 
@@ -249,8 +249,7 @@ class Composer:
     def _route(self, pair: BookedPair, advertiser_id: int) -> Route:
         """Found once for all bookings between two parties that choose in the same way."""
         _, _, publisher_id, policy, pinned_edges, hop_limit = pair
-        choice = hop_limit if policy == ANY else tuple(pinned_edges)
-        key = policy, publisher_id, advertiser_id, choice
+        key = policy, publisher_id, advertiser_id, hop_limit, tuple(pinned_edges)
         route = self._routes.get(key)
         if route is None:
             try:
@@ -281,26 +280,30 @@ class Composer:
         )
 
     def _path(self, pair: BookedPair, advertiser_id: int) -> Path:
-        """Of a booking that takes any path: the cheapest one that there is within its hops."""
+        """Of a booking that takes any path: the cheapest one that there is. All within its hops."""
         if pair.policy == Booking.Policy.PINNED:
             return self._pinned(pair, advertiser_id)
-        hops = pair.hop_limit if pair.policy == Booking.Policy.ANY else MAX_HOPS
-        return self._cheapest(pair.publisher_id, advertiser_id, hops)
+        return self._cheapest(pair.publisher_id, advertiser_id, pair.hop_limit)
 
     def _pinned(self, pair: BookedPair, advertiser_id: int) -> Path:
         try:
-            return pin_path(self.graph, pair.pinned_edges, pair.publisher_id, advertiser_id)
+            return pin_path(
+                self.graph,
+                pair.pinned_edges,
+                pair.publisher_id,
+                advertiser_id,
+                max_hops=pair.hop_limit,
+            )
         except BrokenPathError as error:
             raise SkipError(f"Its pinned path does not hold: {error}.") from error
 
     def _cheapest(self, publisher_id: int, advertiser_id: int, hops: int) -> Path:
-        key = publisher_id, hops
-        if key not in self._paths:
-            self._paths[key] = self.graph.cheapest_paths(publisher_id, max_hops=hops)
-        path = self._paths[key].get(advertiser_id)
+        if publisher_id not in self._paths:
+            self._paths[publisher_id] = self.graph.cheapest_by_hops(publisher_id)
+        path = within(self._paths[publisher_id].get(advertiser_id, ()), hops)
         if path is None:
-            within = "" if hops == MAX_HOPS else f" in at most {hops} hops"
-            raise SkipError(f"No active path leads from the publisher to the advertiser{within}.")
+            limit = "" if hops == MAX_HOPS else f" in at most {hops} hops"
+            raise SkipError(f"No active path leads from the publisher to the advertiser{limit}.")
         return path
 
 

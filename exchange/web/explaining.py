@@ -7,21 +7,23 @@ that the viewer may not read only the verdict is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import read_expression
+from exchange.market.given_visits import write_time
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
 from exchange.market.walking import walk
-from exchange.serving.visits import flatten, stamp
+from exchange.serving.visits import STAMPED_TIMES, flatten, stamp
 from exchange.web.paths import BookingPath, Hop, find_paths, show_edges, show_path
 from targeting import Catalog, ExpressionError
+from targeting.visits import EPOCH
 
 LINES_SHOWN = 200
 VALUE_CHARACTERS = 120
@@ -92,11 +94,12 @@ def explain_campaign(
     *,
     campaign: Campaign,
     publisher: Party,
-    visit: dict[str, Any],
+    visit: Mapping[str, object],
     viewer: User,
     at: datetime | None = None,
 ) -> Explanation:
-    """Whether the viewer may ask about this campaign at this publisher is the caller's to check."""
+    """Whether the viewer may ask about this campaign at this publisher is the caller's to check.
+    `at` is when the visit happens: what it says itself does not count here."""
     moment = at or datetime.now(UTC)
     bookings = campaign.bookings.kept().with_parties()
     booking = bookings.filter(publisher=publisher).first()
@@ -249,6 +252,8 @@ def describe_value(document: dict[str, Any]) -> str:
     value = document["value"]
     if value is None:
         return "the visit does not say"
+    if document["text"].partition(" ")[0] in STAMPED_TIMES:
+        return f"the visit happens at {write_time(EPOCH + timedelta(milliseconds=value))}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     if value == []:
         text = "an empty set"

@@ -13,7 +13,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from exchange.findings.models import BookingFinding
-from exchange.market.models import Attribute, Booking, Campaign, Party
+from exchange.findings.status import Status, bookings_in, campaigns_in
+from exchange.market.models import Attribute, Booking, Party
 from exchange.market.querysets import (
     AttributeQuerySet,
     AudienceQuerySet,
@@ -50,6 +51,12 @@ class ListFilter(forms.Form):
 def search_field(placeholder: str) -> forms.CharField:
     widget = forms.TextInput(attrs={"type": "search", "placeholder": placeholder})
     return forms.CharField(label="Search", required=False, max_length=200, widget=widget)
+
+
+def status_field() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label="Status", required=False, choices=[("", "Any status"), *Status.choices]
+    )
 
 
 def party_field(label: str, kind: Party.Kind | None, empty: str) -> NamedChoice:
@@ -93,9 +100,7 @@ class EdgeFilter(ListFilter):
 
 class CampaignFilter(ListFilter):
     q = search_field("Campaign, advertiser or number")
-    status = forms.ChoiceField(
-        label="Status", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
-    )
+    status = status_field()
     advertiser = party_field("Advertiser", Party.Kind.ADVERTISER, "Any advertiser")
     label = forms.CharField(
         label="Label",
@@ -108,7 +113,7 @@ class CampaignFilter(ListFilter):
         chosen = self.chosen
         campaigns = campaigns.search(chosen.get("q", ""))
         if status := chosen.get("status"):
-            campaigns = campaigns.filter(status=status)
+            campaigns = campaigns_in(campaigns, status)
         if advertiser := chosen.get("advertiser"):
             campaigns = campaigns.filter(advertiser=advertiser)
         if label := chosen.get("label"):
@@ -121,9 +126,22 @@ class FindingFilter(ListFilter):
     kind = forms.ChoiceField(
         label="Kind", required=False, choices=[("", "Any kind"), *BookingFinding.Kind.choices]
     )
+    cause = forms.CharField(required=False, max_length=240, widget=forms.HiddenInput)
+    campaign = forms.IntegerField(
+        required=False, min_value=1, max_value=2**62, widget=forms.HiddenInput
+    )
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether single findings are asked for, not causes."""
+        return not self.chosen.keys().isdisjoint({"cause", "campaign"})
 
     def apply(self, findings: QuerySet[BookingFinding]) -> QuerySet[BookingFinding]:
         chosen = self.chosen
+        if cause := chosen.get("cause"):
+            findings = findings.filter(cause=cause)
+        if campaign_id := chosen.get("campaign"):
+            findings = findings.filter(booking__campaign_id=campaign_id)
         if text := chosen.get("q"):
             findings = findings.filter(booking__in=Booking.objects.search(text).order_by())
         if kind := chosen.get("kind"):
@@ -135,9 +153,7 @@ class BookingFilter(ListFilter):
     q = search_field("Campaign, advertiser or publisher")
     publisher = party_field("Publisher", Party.Kind.PUBLISHER, "Any publisher")
     active = forms.ChoiceField(label="State", required=False, choices=ACTIVE_CHOICES)
-    status = forms.ChoiceField(
-        label="Campaign is", required=False, choices=[("", "Any status"), *Campaign.Status.choices]
-    )
+    status = status_field()
 
     def apply(self, bookings: BookingQuerySet, campaigns: CampaignQuerySet) -> BookingQuerySet:
         """`campaigns` are those that the bookings are of."""
@@ -146,7 +162,7 @@ class BookingFilter(ListFilter):
         if publisher := chosen.get("publisher"):
             bookings = bookings.filter(publisher=publisher)
         if status := chosen.get("status"):
-            bookings = bookings.of_campaigns_in_status(status)
+            bookings = bookings_in(bookings, status)
         if (is_active := self.is_active_value()) is not None:
             bookings = bookings.filter(is_active=is_active)
         return bookings

@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from operator import attrgetter
 from typing import Generic, TypeVar
@@ -45,10 +46,15 @@ class Order:
         for position, field in enumerate(self.fields):
             same = dict(zip(self.fields[:position], key, strict=False))
             steps.append(Q(**same) & Q(**{f"{field}__{lookup}": key[position]}))
-        return reduce(lambda one, other: one | other, steps)
+        # Says nothing new, but an index can begin with it.
+        bound = Q(**{f"{self.fields[0]}__{lookup}e": key[0]})
+        return bound & reduce(lambda one, other: one | other, steps)
 
     def key_of(self, row: Model) -> Key:
-        return tuple(attrgetter(field.replace("__", "."))(row) for field in self.fields)
+        values = (attrgetter(field.replace("__", "."))(row) for field in self.fields)
+        return tuple(
+            value.isoformat() if isinstance(value, datetime) else value for value in values
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +79,9 @@ def tell_total(total: int, limit: int) -> str:
 
 
 def count_listed(queryset: QuerySet[Row]) -> str:
-    """What the list of these rows says about their number, for links that lead there."""
-    return tell_total(queryset.order_by().values("pk")[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
+    """What the list of these rows says about their number, for links that lead there. They come in
+    the order in which they are soonest found."""
+    return tell_total(queryset.values("pk")[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
 
 
 def count_roughly(queryset: QuerySet[Row]) -> str:

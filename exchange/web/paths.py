@@ -15,7 +15,7 @@ from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
 from exchange.market.saved_graph import SavedGraph, load_graph
 from exchange.market.visibility import Sight, sight
-from exchange.routing import MAX_HOPS, Path
+from exchange.routing import Path
 from exchange.routing.alternatives import alternative_paths
 from exchange.routing.policies import BrokenPathError, pin_path
 
@@ -83,7 +83,7 @@ def find_cheapest(bookings: Iterable[Booking], graph: SavedGraph) -> dict[Ends, 
     wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
     for booking in bookings:
         if booking.policy != Booking.Policy.PINNED:
-            wanted[booking.publisher_id, hops_of(booking)].add(booking.campaign.advertiser_id)
+            wanted[booking.publisher_id, booking.hop_limit].add(booking.campaign.advertiser_id)
     return {
         (publisher_id, hops, advertiser_id): path
         for (publisher_id, hops), advertiser_ids in wanted.items()
@@ -93,21 +93,17 @@ def find_cheapest(bookings: Iterable[Booking], graph: SavedGraph) -> dict[Ends, 
     }
 
 
-def hops_of(booking: Booking) -> int:
-    return booking.hop_limit if booking.policy == Booking.Policy.ANY else MAX_HOPS
-
-
 def choose_path(booking: Booking, graph: SavedGraph, cheapest: dict[Ends, Path]) -> Path | None:
     advertiser_id = booking.campaign.advertiser_id
     if booking.policy != Booking.Policy.PINNED:
-        return cheapest.get((booking.publisher_id, hops_of(booking), advertiser_id))
+        return cheapest.get((booking.publisher_id, booking.hop_limit, advertiser_id))
     return find_pinned(booking, graph)
 
 
 def find_pinned(booking: Booking, graph: SavedGraph) -> Path | None:
     source, target = booking.publisher_id, booking.campaign.advertiser_id
     try:
-        return pin_path(graph, booking.pinned_edges, source, target)
+        return pin_path(graph, booking.pinned_edges, source, target, max_hops=booking.hop_limit)
     except BrokenPathError:
         return None
 
@@ -143,12 +139,13 @@ def explain_no_path(booking: Booking) -> str:
     publisher, advertiser = booking.publisher, booking.campaign.advertiser
     if booking.policy == Booking.Policy.PINNED:
         return (
-            f"The path that this booking is pinned to no longer leads from {publisher.name} to "
-            f"{advertiser.name}, so it is never eligible. Choose another path."
+            f"The path that this booking is pinned to does not lead from {publisher.name} to "
+            f"{advertiser.name} in at most {booking.hop_limit} hops, so it is never eligible. "
+            "Choose another path."
         )
     return (
         f"No chain of active edges leads from {publisher.name} to {advertiser.name} "
-        f"in at most {hops_of(booking)} hops, so this booking is never eligible. "
+        f"in at most {booking.hop_limit} hops, so this booking is never eligible. "
         "Ask a graph operator to connect the two."
     )
 

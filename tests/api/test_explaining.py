@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,8 @@ def test_key_needs_scope_and_publisher(client: Client, exchange: Exchange, heral
         {"visit": {}, "campaigns": [-1]},
         {"visit": [], "campaigns": [1]},
         {"visit": {}, "bid_request": {}, "campaigns": [1]},
+        {"visit": {"time": "noon"}, "campaigns": [1]},
+        {"bid_request": {"imp": "top"}, "campaigns": [1]},
         {
             "visit": {"a": {"a": {"a": {"a": {"a": {"a": {"a": {"a": {"a": 1}}}}}}}}},
             "campaigns": [1],
@@ -177,3 +180,56 @@ def test_says_so_while_a_saved_change_is_not_served(
     verdict, served, difference, delta = explain()
     assert (verdict, served, difference) == ("not_eligible", "not_eligible", None)
     assert delta > before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_time_that_a_visit_says_counts(
+    client: Client, exchange: Exchange, herald_key: str
+) -> None:
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(
+        expression="time during '17:00-23:00'", starts_at=datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    assert run_build(build_id=request_build().pk)
+    for hour, verdict in (("03", "not_eligible"), ("18", "eligible")):
+        visit = {**AMERICAN, "time": f"2026-11-17T{hour}:00:00Z"}
+        asked = {"visit": visit, "campaigns": [exchange.campaign.pk]}
+        _, document = ask(client, herald_key, asked)
+        (explanation,) = document["explanations"]
+        assert document["at"] == visit["time"]
+        assert (explanation["verdict"], explanation["served"]) == (verdict, verdict)
+
+
+def test_a_bid_request_is_recognised_wherever_it_stands(
+    client: Client, exchange: Exchange, herald_key: str
+) -> None:
+    request = {
+        "site": {"page": "https://herald.example/", "publisher": {"id": "other"}, "shoe": 1},
+        "device": {"geo": {"country": "USA"}, "devicetype": 3},
+        "imp": [{"id": "a", "banner": {}}, {"id": "b", "video": {}}],
+    }
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(
+        expression="imp.media_types one of ('video')"
+    )
+    asked = {"campaigns": [exchange.campaign.pk]}
+    for name in ("visit", "bid_request"):
+        _, first = ask(client, herald_key, {**asked, name: request})
+        assert (first["imp_id"], first["explanations"][0]["verdict"]) == ("a", "not_eligible")
+        assert first["warnings"] == [
+            {"code": "first_of_several_imps", "attribute": "imp"},
+            {"code": "other_publisher", "attribute": "publisher.id"},
+        ]
+        _, second = ask(client, herald_key, {**asked, name: request, "imp_id": "b"})
+        assert (second["imp_id"], second["explanations"][0]["verdict"]) == ("b", "eligible")
+        status, problem = ask(client, herald_key, {**asked, name: request, "imp_id": "c"})
+        assert (status, problem["code"]) == (400, "invalid_bid_request")
+
+
+def test_unknown_names_and_wrong_values_are_warned_of(
+    client: Client, exchange: Exchange, herald_key: str
+) -> None:
+    visit = {"shoe_size": 43, "user": {"age": "old"}}
+    asked = {"visit": visit, "campaigns": [exchange.campaign.pk]}
+    assert ask(client, herald_key, asked)[1]["warnings"] == [
+        {"code": "malformed_attribute", "attribute": "user.age"},
+        {"code": "unknown_attribute", "attribute": "shoe_size"},
+    ]

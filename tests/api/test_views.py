@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Role, User
 from exchange.api.views import MAX_BODY_BYTES
+from exchange.market.models import Audience, ValueList
+from exchange.market.services import save_audience, save_value_list
 from exchange.serving.problems import CONTENT_TYPE
+from tests.trading import Exchange, exchange
+
+__all__ = ["exchange"]
 
 PATH = "/api/v1/expressions:validate"
 
@@ -32,6 +37,8 @@ def test_good_expression_comes_back_in_canonical_form(editor: Client) -> None:
         "valid": True,
         "canonical": "geo.country = 'USA' and device.type in ('ctv', 'pc')",
         "errors": [],
+        "sentence": "Visits from USA, on ctv or pc",
+        "warnings": [],
     }
 
 
@@ -109,3 +116,51 @@ def test_only_post_is_allowed(editor: Client) -> None:
 def test_unknown_address_is_a_problem_document(path: str) -> None:
     response = Client().post(path)
     assert (response.status_code, response["Content-Type"]) == (404, CONTENT_TYPE)
+
+
+def test_the_organisations_own_audiences_and_lists_are_known_while_one_types(
+    exchange: Exchange,
+) -> None:
+    """And nobody else's, whatever party is named: neither what they mean nor that they exist."""
+    for house in (exchange.soda, exchange.rival):
+        owner = house.organisation
+        own = f"fans_of_{house.party.name.lower()}"
+        save_audience(
+            audience=Audience(organisation=owner, name=own, expression="user.age >= 18"),
+            by=house.admin,
+        )
+        towns = ValueList(organisation=owner, name=f"towns_{house.party.name.lower()}")
+        save_value_list(value_list=towns, values=["Oslo"], by=house.admin)
+    text = "@fans_of_soda and geo.city in $towns_soda"
+
+    def check(person: User, **whose: str) -> bool:
+        client = Client()
+        client.force_login(person)
+        return bool(validate(client, {"text": text, **whose}).json()["valid"])
+
+    soda, operator = exchange.soda.admin, exchange.operators[Role.ADMIN]
+    assert check(soda)
+    assert check(soda, party=str(exchange.soda.party.pk))
+    assert check(soda, party=str(exchange.rival.party.pk))  # who acts for themselves only
+    assert not check(exchange.rival.admin)
+    assert not check(exchange.rival.admin, party=str(exchange.soda.party.pk))
+    assert not check(exchange.rival.admin, organisation=str(exchange.soda.organisation.pk))
+    assert not check(operator)
+    assert check(operator, party="Soda")
+    assert check(operator, organisation=exchange.soda.organisation.name)
+
+
+def test_a_valid_expression_comes_with_its_sentence_and_warnings(editor: Client) -> None:
+    document = validate(editor, {"text": "geo.country = 'DE'"}).json()
+    assert document["valid"]
+    assert document["sentence"] == "Visits from DE"
+    assert document["warnings"] == [
+        {
+            "kind": "alias",
+            "message": "visits say `'DEU'`, not `'DE'`",
+            "suggestion": "write `'DEU'`",
+            "line": 1,
+            "column": 15,
+            "length": 4,
+        }
+    ]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from html import unescape
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from exchange.accounts.models import Role, User
-from exchange.findings.models import BookingFinding
+from exchange.findings.changed import check_changed, check_night, is_first_due, last_checked
+from exchange.findings.models import BookingFinding, CheckedUpTo
 from exchange.findings.services import check_all, check_booking
 from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import REDACTED
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.snapshots.requests import request_build
+from exchange.snapshots.services import run_build
 from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
@@ -105,6 +112,7 @@ def test_conditions_are_told_to_those_who_may_read_them(
     )
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_page_lists_findings_of_ones_own_bookings_by_kind(
     exchange: Exchange, log_in: LogIn
 ) -> None:
@@ -139,7 +147,10 @@ def test_saving_a_booking_warns_of_what_is_found(
         },
         follow=True,
     )
-    assert "No chain of edges leads from Daily Herald to Solberg Soda." in response.content.decode()
+    assert (
+        "No chain of edges leads from Daily Herald to Solberg Soda in at"
+        in response.content.decode()
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -157,3 +168,62 @@ def test_two_checks_at_once_are_one_after_the_other(
     assert [finding.kind for finding in (*first, *second)] == [Kind.BROKEN_PATH] * 2
     [kept] = BookingFinding.objects.all()
     assert kept.checked_at == second[0].checked_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_findings_of_one_cause_are_one_row_that_opens_to_its_bookings(
+    log_in: LogIn, alice: User, herald: Party, northgate: Party, soda: Party
+) -> None:
+    """A circle touches every booking on any path, and buries the one contradiction."""
+    Edge.objects.create(seller=herald, buyer=northgate)
+    back = Party.objects.create(
+        kind="intermediary", name="South", seller_id="south", organisation=northgate.organisation
+    )
+    for seller, buyer in ((northgate, back), (back, northgate), (northgate, soda)):
+        Edge.objects.create(seller=seller, buyer=buyer, expression="geo.country = 'USA'")
+    for number in range(60):
+        campaign = Campaign.objects.create(
+            advertiser=soda,
+            name=f"Wave {number:02}",
+            expression="geo.country = 'FRA'" if number == 7 else "true",
+            status="live",
+        )
+        Booking.objects.create(campaign=campaign, publisher=herald, policy="any")
+    client = log_in(alice)
+    assert "Not checked yet" in read(client, "/findings/")
+    call_command("check_bookings")
+    page = unescape(read(client, "/findings/"))
+    assert page.count("<tr>") == 1 + 2
+    assert "60 bookings</a>" in page
+    assert page.index("Paths may go in a circle") < page.index("No visit can satisfy both")
+    assert "Wave 07" in page
+    assert "Bookings checked" in page
+    opened = re.search(r'href="(/findings/\?cause=[^"]+)">60 bookings', page)
+    assert opened
+    rows = read(client, opened[1])
+    assert rows.count("<tr>") == 1 + 50
+    after = re.search(r'href="(\?[^"]*after=[^"]+)"', rows)
+    assert after
+    assert read(client, f"/findings/{unescape(after[1])}").count("<tr>") == 1 + 10
+    blocked = Campaign.objects.get(name="Wave 07")
+    listed = read(client, "/campaigns/?status=blocked")
+    assert f"/findings/?campaign={blocked.pk}" in listed
+    assert "2 findings" in listed
+    of_campaign = read(client, f"/findings/?campaign={blocked.pk}")
+    assert of_campaign.count("<tr>") == 1 + 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_check_runs_with_the_first_build(
+    booking: Booking, edges: tuple[Edge, Edge], settings: Settings, tmp_path: Path
+) -> None:
+    CheckedUpTo.objects.all().delete()
+    settings.SNAPSHOT_DIR = tmp_path
+    check_changed()
+    assert not is_first_due()
+    assert last_checked() is None
+    assert run_build(build_id=request_build().pk)
+    assert is_first_due()
+    assert not is_first_due()  # it is asked for once
+    check_night()
+    assert last_checked() is not None

@@ -17,6 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from exchange.accounts.models import Organisation, Role, User
+from exchange.findings.status import Status
 from exchange.market.bulk import build_indexes_last
 from exchange.market.models import Party
 from tests.market.places import found
@@ -39,7 +40,7 @@ FILL = """
 ALTER TABLE market_campaign DISABLE TRIGGER USER;
 ALTER TABLE market_booking DISABLE TRIGGER USER;
 INSERT INTO market_campaign (advertiser_id, name, expression, uses_digest, status, starts_at,
-    bid_cpm, priority, labels, created_at, updated_at)
+    ends_at, bid_cpm, priority, labels, created_at, updated_at)
 SELECT
     CASE WHEN n <= 3 THEN %(rare)s
         ELSE (%(advertisers)s)[1 + n %% 9973 * 7919 %% %(advertiser_count)s] END,
@@ -48,7 +49,8 @@ SELECT
         || CASE WHEN n = 7 THEN ' Xylophone' ELSE '' END,
     'true', md5('true'),
     CASE WHEN n <= 5 THEN 'paused' WHEN n %% 13 = 0 THEN 'draft' ELSE 'live' END,
-    now(), 1, 5,
+    CASE WHEN n = 11 THEN now() + interval '9 days' ELSE now() - interval '9 years' END,
+    CASE WHEN n <= %(count)s / 3 AND n <> 11 THEN now() - n * interval '1 minute' END, 1, 5,
     CASE WHEN n = 9 THEN ARRAY['heirloom'] WHEN n %% 3 = 0 THEN ARRAY['brand'] ELSE '{}' END,
     now(), now()
 FROM generate_series(1, %(count)s) AS n ORDER BY n;
@@ -57,6 +59,12 @@ INSERT INTO market_booking (campaign_id, advertiser_id, publisher_id, is_active,
 SELECT id, advertiser_id, (%(publishers)s)[1 + (id + step * 5) %% %(publisher_count)s],
     id %% 40 <> 0, now(), now()
 FROM market_campaign, generate_series(1, 2) AS step ORDER BY id;
+INSERT INTO findings_blockedcampaign (campaign_id, kind)
+SELECT id, 'no_path' FROM market_campaign WHERE id %% 997 = 0 AND status = 'live';
+INSERT INTO findings_bookingfinding (booking_id, kind, edge_ids, party_ids, conditions, cause,
+    checked_at)
+SELECT market_booking.id, 'no_path', '{}', '{}', '[]', 'no_path:1-2', now() FROM market_booking
+JOIN findings_blockedcampaign USING (campaign_id);
 ALTER TABLE market_campaign ENABLE TRIGGER USER;
 ALTER TABLE market_booking ENABLE TRIGGER USER;
 """
@@ -85,7 +93,10 @@ def fill(count: int) -> dict[str, Party]:
             },
         )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE market_party, market_campaign, market_booking")
+        cursor.execute(
+            "ANALYZE market_party, market_campaign, market_booking, findings_blockedcampaign,"
+            " findings_bookingfinding"
+        )
     return people | {"Seldom": rare}
 
 
@@ -96,19 +107,20 @@ def addresses(parties: dict[str, Party]) -> list[str]:
     return [
         *(f"/campaigns/?q={word}" for word in ["", *words]),
         *(f"/bookings/?q={word}" for word in ["", *words]),
-        *(f"/campaigns/?status={status}" for status in ("draft", "live", "paused")),
+        *(f"/campaigns/?status={status}" for status in Status.values),
+        *(f"/bookings/?status={status}" for status in Status.values),
         f"/campaigns/?advertiser={advertiser}",
         f"/campaigns/?advertiser={parties['Seldom'].pk}",
         "/campaigns/?label=brand",
         "/campaigns/?label=heirloom",
         f"/campaigns/?status=draft&advertiser={advertiser}&q=coats",
         f"/bookings/?publisher={publisher}",
-        "/bookings/?status=draft",
         "/bookings/?active=no",
-        f"/bookings/?publisher={publisher}&status=live&active=yes&q=lamps",
+        f"/bookings/?publisher={publisher}&status=serving&active=yes&q=lamps",
         "/campaigns/options/?campaign=xyl",
         "/campaigns/options/?campaign=trail",
         "/campaigns/options/?campaign=coats&explain=1",
+        "/",
         "/parties/",
         "/parties/?q=seldom",
         "/edges/",

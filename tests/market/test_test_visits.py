@@ -148,11 +148,54 @@ def test_a_visit_may_say_when_it_happens(alice: User, campaign: Campaign) -> Non
     assert all(outcome.is_as_expected for outcome in run_test_visits(campaign=campaign))
 
 
+def test_a_visit_that_says_its_time_has_it_on_the_visitors_clock_too(
+    alice: User, campaign: Campaign
+) -> None:
+    campaign.expression = "local_time during '17:00-23:00'"
+    save_campaign(campaign=campaign, by=alice)
+    berlin = {"geo.utc_offset": 60}
+    keep_visit(campaign, "Evening", {"time": "2026-11-16T16:30:00Z", **berlin}, alice)
+    keep_visit(campaign, "Night", {"time": "2026-11-16T02:00:00Z"} | berlin, alice, eligible=False)
+    assert all(outcome.is_as_expected for outcome in run_test_visits(campaign=campaign))
+
+
+def test_a_visit_without_a_time_keeps_the_time_of_its_save(alice: User, campaign: Campaign) -> None:
+    """It would pass by day and fail by night."""
+    saved = keep_visit(campaign, "Now", {"geo.country": "USA"}, alice)
+    moment = saved.visit["time"]
+    (outcome,) = run_test_visits(campaign=campaign)
+    assert f"{outcome.at:%Y-%m-%dT%H:%M:%SZ}" == moment
+    saved.name = "Then"
+    assert save_test_visit(test_visit=saved, by=alice).visit["time"] == moment
+
+
+def test_a_visit_that_was_kept_without_a_time_is_as_old_as_its_row(campaign: Campaign) -> None:
+    row = TestVisit.objects.create(campaign=campaign, name="Old", visit={"geo.country": "USA"})
+    long_ago = row.created_at.replace(year=2020)
+    TestVisit.objects.filter(pk=row.pk).update(created_at=long_ago)
+    (outcome,) = run_test_visits(campaign=campaign)
+    assert outcome.at == long_ago
+
+
+def test_of_a_bid_request_its_one_imp_is_kept(alice: User, campaign: Campaign) -> None:
+    campaign.expression = "geo.country = 'USA' and imp.media_types one of ('video')"
+    save_campaign(campaign=campaign, by=alice)
+    request = {"device": {"geo": {"country": "USA"}}, "imp": [{"id": "a", "video": {}}]}
+    saved = keep_visit(campaign, "Bid request", request, alice)
+    assert (saved.visit["geo.country"], saved.visit["imp.media_types"]) == ("USA", ["video"])
+    assert run_test_visits(campaign=campaign)[0].is_as_expected
+    two = {**request, "imp": [{"id": "a"}, {"id": "b"}]}
+    with pytest.raises(ValidationError, match=r"has 2 imps \(a, b\). Leave the one"):
+        keep_visit(campaign, "Two imps", two, alice)
+
+
 def nest(depth: int) -> dict[str, Any]:
     return {"a": nest(depth - 1)} if depth else {"a": 1}
 
 
-@pytest.mark.parametrize("visit", [[], "text", 7, nest(20)])
+@pytest.mark.parametrize(
+    "visit", [[], "text", 7, nest(20), {"time": "noon"}, {"imp": []}, {"imp": [1]}]
+)
 def test_what_no_ad_server_could_send_is_refused(
     alice: User, campaign: Campaign, visit: Any
 ) -> None:

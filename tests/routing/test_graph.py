@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exchange.routing import MAX_HOPS, Graph, Link, Path, cheapest_paths
+from exchange.routing import MAX_HOPS, Graph, Link, Path, cheapest_paths, within
 from tests.routing.graphs import (
     Drawn,
     diamonds,
@@ -198,3 +198,14 @@ def test_an_opener_is_an_edge_that_alone_lets_a_path_through(
     expected = [] if is_reached(set()) else [e for e in sorted(closed) if is_reached({e})]
     found = graph.openers(0, target, max_hops=max_hops, allows=lambda e: e not in closed)
     assert sorted(found) == expected
+
+
+@given(graphs() | ladders() | diamonds())
+@settings(max_examples=200, deadline=None)
+def test_one_walk_finds_what_a_walk_for_each_limit_finds(drawn: Drawn) -> None:
+    links, names = drawn
+    graph = Graph(links, names)
+    found = graph.cheapest_by_hops(0)
+    for hops in range(1, MAX_HOPS + 1):
+        limited = {party: path for party in found if (path := within(found[party], hops))}
+        assert limited == graph.cheapest_paths(0, max_hops=hops)

@@ -122,7 +122,11 @@ def test_counts_how_many_were_left_out_for_which_reason() -> None:
     assert list(composer.entries()) == []
     assert composer.skipped.most_frequent() == [
         {"reason": "Its pinned path does not hold: empty.", "bookings": 2},
-        {"reason": "No active path leads from the publisher to the advertiser.", "bookings": 1},
+        {
+            "reason": "No active path leads from the publisher to the advertiser"
+            " in at most 5 hops.",
+            "bookings": 1,
+        },
     ]
 
 
@@ -149,9 +153,18 @@ def test_any_path_is_a_reach_instead_of_edges() -> None:
     assert (entries[0].row.reach, entries[0].row.bid_cpm) == (path_key(SODA, 5), 5.0)
 
 
-def test_any_path_that_needs_more_hops_than_allowed_is_left_out() -> None:
-    entries, skipped = compose(booked_on_any_path(market(campaign("true")), hop_limit=1))
+@pytest.mark.parametrize("policy", ["any", "cheapest", "pinned"])
+def test_a_path_that_needs_more_hops_than_allowed_is_left_out(policy: str) -> None:
+    given = market(campaign("true"))
+    pins = [17, 42] if policy == "pinned" else []
+    pairs = [
+        pair._replace(policy=policy, hop_limit=1, pinned_edges=pins) for pair in given.bookings
+    ]
+    entries, skipped = compose(replace(given, bookings=pairs))
     assert not entries
+    if policy == "pinned":
+        assert "too long" in str(skipped[0]["reason"])
+        return
     assert "in at most 1 hops" in str(skipped[0]["reason"])
 
 

@@ -33,6 +33,22 @@ def test_changed_campaign_is_inserted_again(story: Story, server: Server) -> Non
     assert server.number == before + 2
 
 
+def test_a_dearer_path_is_taken_by_those_whom_the_cheapest_one_is_too_long_for(
+    story: Story, server: Server
+) -> None:
+    """Nobody else's path moves with it."""
+    Booking.objects.filter(pk=story.at_herald.pk).update(hop_limit=1)
+    write_changes()
+    assert server.ask(AMERICAN) == []
+    direct = Edge.objects.create(seller=story.herald, buyer=story.soda, fee_percent=50)
+    write_changes()
+    assert server.ask(AMERICAN) == [story.at_herald.pk]
+    assert server.item()["path"] == ["daily-herald", "solberg-soda"]
+    Edge.objects.filter(pk=direct.pk).update(is_active=False)
+    write_changes()
+    assert server.ask(AMERICAN) == []
+
+
 def test_nothing_new_writes_nothing(story: Story, server: Server) -> None:
     before = server.number
     assert write_changes() == 0

@@ -122,10 +122,12 @@ def find_path(
         hops, allows = booking.hop_limit, satisfied.__contains__
         return graph.cheapest_paths(source, max_hops=hops, allows=allows).get(advertiser_id)
     if booking.policy == "cheapest":
-        path = graph.cheapest_paths(source).get(advertiser_id)
+        path = graph.cheapest_paths(source, max_hops=booking.hop_limit).get(advertiser_id)
     else:
         try:
-            path = pin_path(graph, booking.pinned_edges, source, advertiser_id)
+            path = pin_path(
+                graph, booking.pinned_edges, source, advertiser_id, max_hops=booking.hop_limit
+            )
         except BrokenPathError:
             path = None
     return path if path is not None and satisfied.issuperset(path.edge_ids) else None

@@ -19,6 +19,7 @@ CATALOG = Catalog(
         Attribute("time", AttributeType.TIMESTAMP),
         Attribute("place", AttributeType.GEO),
         Attribute("keywords", AttributeType.STRING_SET),
+        Attribute("user.os", AttributeType.STRING, description="What it runs on. Lower case."),
     ]
 )
 
@@ -43,10 +44,12 @@ SENTENCES = {
     "time during 'Mon-Fri 08:00-18:00'": "Visits during Mon-Fri 08:00-18:00 (time)",
     "place within 5 km of (48.85, 2.35)": "Visits within 5 km of 48.85, 2.35",
     "@edge.17 and not @audience.sports": "Visits that pass edge.17, not in audience sports",
+    "@adults": "Visits in audience adults",
     "not @edge.17": "Visits that do not pass edge.17",
     "geo.country in $eea": "Visits from the list eea",
     "age in (1, 2, 3, 4, 5, 6, 7, 8)": "Visits where age is 1, 2, 3, 4, 5 or 3 more",
     "consent xor age = 1": "Visits with an odd number of (with consent; where age is 1)",
+    "user.os = 'ios'": "Visits where user os is ios",
     "keywords is empty": "Visits with no keywords",
 }
 

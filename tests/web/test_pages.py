@@ -215,7 +215,7 @@ def test_the_dashboard_links_every_number(
 ) -> None:
     html = log_in(dave).get("/").content.decode()
     for address in (
-        "/campaigns/?status=live",
+        "/campaigns/?status=serving",
         "/campaigns/?status=draft",
         "/bookings/?active=yes",
         "/parties/?kind=publisher",

@@ -5,10 +5,15 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 
 from exchange.accounts.models import User
+from exchange.findings.services import check_booking
 from exchange.market.impact import EdgeUse, impact_of_edge
 from exchange.market.models import Booking, Edge, Party
+from exchange.snapshots.composing import Composer, Entry
+from exchange.snapshots.market import read_bookings, read_campaigns, read_surroundings
+from exchange.web.explaining import explain_campaign
 from exchange.web.paths import find_paths
 
 pytestmark = pytest.mark.django_db
@@ -46,3 +51,46 @@ def test_counts_the_bookings_that_an_edge_carries(
     assert impact_of_edge(shortcut) == EdgeUse(booking_count=1, pair_count=1)
     Booking.objects.filter(pk=booking.pk).update(is_active=False)
     assert impact_of_edge(shortcut).booking_count == 0
+
+
+@pytest.mark.parametrize("policy", ["cheapest", "any", "pinned"])
+def test_most_hops_counts_for_pages_findings_explanations_and_the_build(
+    booking: Booking, dave: User, edges: tuple[Edge, Edge], soda: Party, policy: str
+) -> None:
+    """Over Northgate it is cheaper, and takes two hops."""
+    pins = [edge.pk for edge in edges] if policy == "pinned" else []
+    Booking.objects.filter(pk=booking.pk).update(policy=policy, pinned_edges=pins)
+
+    def tell(hops: int) -> tuple[int, list[str], bool, int]:
+        Booking.objects.filter(pk=booking.pk).update(hop_limit=hops)
+        now = Booking.objects.with_parties().get(pk=booking.pk)
+        [path] = find_paths([now], dave)
+        found = [finding.kind for finding in check_booking(booking=now)]
+        explanation = explain_campaign(
+            campaign=now.campaign,
+            publisher=now.publisher,
+            visit={"geo.country": "USA", "site.cat": ["sports"]},
+            viewer=dave,
+        )
+        built = compose()
+        return len(path.hops), found, explanation.is_eligible, len(built)
+
+    assert tell(2) == (2, [], True, 1)
+    assert tell(1) == (0, ["no_path"], False, 0)
+    Edge.objects.create(seller=booking.publisher, buyer=soda, fee_percent="50")
+    assert tell(2) == (2, [], True, 1)
+    expected = (0, ["no_path"], False, 0) if policy == "pinned" else (1, [], True, 1)
+    assert tell(1) == expected
+    if policy != "pinned":
+        assert impact_of_edge(edges[0]).booking_count == 0
+
+
+def compose() -> list[Entry]:
+    """What a build would make of the market as it is saved."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_snapshot()::text")
+        (position,) = cursor.fetchone()
+    market = read_surroundings(position)
+    market.campaigns.update(read_campaigns())
+    market.bookings.extend(read_bookings(market.campaigns, lambda _: None))
+    return list(Composer(market).entries())

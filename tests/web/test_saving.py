@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from threading import Barrier
@@ -144,13 +145,15 @@ def test_test_visits_are_added_shown_and_corrected(
     alice: User, campaign: Campaign, log_in: LogIn
 ) -> None:
     browser = log_in(alice)
-    fields = {"name": "In France", "expects_eligible": "no", "visit": '{"geo.country": "FRA"}'}
+    visit = {"geo.country": "FRA", "time": "2026-11-17T08:30:00Z"}
+    fields = {"name": "In France", "expects_eligible": "no", "visit": json.dumps(visit)}
     browser.post(f"/campaigns/{campaign.pk}/tests/new/", fields)
     test_visit = TestVisit.objects.get()
-    assert (test_visit.visit, test_visit.expects_eligible) == ({"geo.country": "FRA"}, False)
+    assert (test_visit.visit, test_visit.expects_eligible) == (visit, False)
     html = browser.get(f"/campaigns/{campaign.pk}/").content.decode()
     assert "In France" in html
     assert "Passes" in html
+    assert "Tue 2026-11-17 08:30" in html
     wrong = browser.post(
         f"/test-visits/{test_visit.pk}/edit/", fields | {"visit": '{"geo.country": FRA}'}
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -220,3 +222,86 @@ def test_a_publisher_asks_why_at_home_only(exchange: Exchange, log_in: LogIn) ->
     answer = log_in(exchange.herald.people[Role.VIEWER]).post("/visits/", asked)
     assert answer.status_code == 422
     assert "not booked with a publisher of yours" in answer.content.decode()
+
+
+@pytest.fixture
+def evening(campaign: Campaign) -> Campaign:
+    """Wants visits between 17 and 23 o'clock on the visitor's clock."""
+    starts_at = datetime(2026, 1, 1, tzinfo=UTC)
+    Campaign.objects.update(expression="local_time during '17:00-23:00'", starts_at=starts_at)
+    campaign.refresh_from_db()
+    return campaign
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_time_that_a_visit_says_counts(
+    dave: User, evening: Campaign, served: Booking, log_in: LogIn
+) -> None:
+    client = log_in(dave)
+    asked = {"publisher": served.publisher_id, "campaign": f"#{served.campaign_id}"}
+    for time, is_eligible in (
+        ("2026-11-17T18:30:00Z", True),
+        ("2026-11-17T03:00:00Z", False),
+        (1794940200000, True),
+    ):
+        visit = {"time": time, "geo.utc_offset": 0, "site.cat": ["sports"]}
+        page = client.post("/visits/", asked | {"visit": json.dumps(visit)}).text
+        assert f"Summer is {'' if is_eligible else 'not '}eligible" in page
+        assert ("1 eligible campaign<" in page) is is_eligible
+        assert "ad servers are answered the same" in page
+        assert "the visit happens at 2026-11-17T" in page
+        assert "Tue 2026-11-17" in page.partition('id="moment"')[2].partition("</p>")[0]
+    page = unescape(client.post("/visits/", asked | {"visit": '{"time": "noon"}'}).text)
+    assert "`time` is a moment such as 2026-11-17T08:30:00Z" in page
+    assert "Summer is" not in page
+
+
+BID_REQUEST: dict[str, Any] = {
+    "id": "1",
+    "site": {"cat": ["sports"], "publisher": {"id": "somebody"}},
+    "device": {"geo": {"country": "USA"}},
+    "imp": [{"id": "top", "banner": {"w": 300, "h": 250}}, {"id": "side", "video": {}}],
+}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_bid_request_is_recognised_and_its_imps_are_answered_apart(
+    dave: User, campaign: Campaign, served: Booking, log_in: LogIn
+) -> None:
+    Campaign.objects.update(expression="geo.country = 'USA' and imp.media_types one of ('video')")
+    assert write_changes()
+    client = log_in(dave)
+    asked = {
+        "publisher": served.publisher_id,
+        "campaign": f"#{served.campaign_id}",
+        "visit": json.dumps(BID_REQUEST),
+    }
+    page = client.post("/visits/", asked).text
+    assert "This is a bid request with 2 imps" in page
+    assert "Summer is not eligible" in page
+    warned = page.partition('id="warnings"')[2].partition("</div>")[0]
+    assert "publisher.id: the publisher chosen above counts" in warned
+    assert page.index('id="warnings"') < page.index('id="explanation"')
+    page = client.post("/visits/", asked | {"imp": "1", "imp_chosen": "2"}).text
+    assert "for imp <strong>side</strong>" in page
+    assert "Summer is eligible" in page
+    at_night = {**BID_REQUEST, "time": "2026-11-17T03:00:00Z"}
+    page = client.post("/visits/", asked | {"visit": json.dumps(at_night)}).text
+    assert "Tue 2026-11-17 03:00" in page
+    single = {**BID_REQUEST, "imp": BID_REQUEST["imp"][1:]}
+    page = client.post("/visits/", asked | {"visit": json.dumps(single), "imp": "2"}).text
+    assert "Summer is eligible" in page
+
+
+@pytest.mark.django_db
+def test_warnings_stand_above_the_answer_without_a_snapshot_too(
+    dave: User, booking: Booking, log_in: LogIn, settings: Settings, tmp_path: Path
+) -> None:
+    settings.SNAPSHOT_DIR = tmp_path
+    visit = json.dumps({"shoe_size": 43, "user": {"age": "old"}})
+    asked = {"publisher": booking.publisher_id, "campaign": f"#{booking.campaign_id}"}
+    page = log_in(dave).post("/visits/", asked | {"visit": visit}).text
+    warned = page.partition('id="warnings"')[2].partition("</div>")[0]
+    assert "shoe_size: no such attribute in the catalogue" in warned
+    assert "user.age: the value has the wrong type" in warned
+    assert page.index('id="warnings"') < page.index('id="explanation"')

@@ -122,20 +122,21 @@ def join_audience(expression: str, rng: random.Random) -> str:
 
 
 def draw_routing(path: Path | None, rng: random.Random) -> Routing:
-    """A third each; where no path leads, there is none to pin."""
+    """A third each; where no path leads, there is none to pin. Only those that take any path may
+    be kept from the cheapest one by their limit."""
     policy = POLICIES[int(rng.random() * len(POLICIES))]
     hop_limit = 3 + int(rng.random() * 4)
-    if policy != "pinned":
+    if policy == "any":
         return Routing(policy, hop_limit, ())
     if path is None:
         return Routing("cheapest", hop_limit, ())
-    return Routing(policy, hop_limit, path.edge_ids)
+    hop_limit = max(hop_limit, len(path.edge_ids))
+    return Routing(policy, hop_limit, path.edge_ids if policy == "pinned" else ())
 
 
 def create_test_visits(reference: date) -> None:
     """For the first campaigns; they expect what is true today, so that a change shows."""
     catalog = load_catalog()
-    known = {attribute.name for attribute in catalog}
     at = datetime.combine(reference, time(12), tzinfo=UTC).isoformat().replace("+00:00", "Z")
     rows = []
     first = models.Campaign.objects.with_advertiser().order_by("id")[:TESTED_CAMPAIGNS]
@@ -147,6 +148,6 @@ def create_test_visits(reference: date) -> None:
         )
         for name, visit in VISITS.items():
             row = models.TestVisit(campaign=campaign, name=name, visit={**visit, "time": at})
-            row.expects_eligible = run_visit(row, expression, known).is_eligible
+            row.expects_eligible = run_visit(row, expression).is_eligible
             rows.append(row)
     models.TestVisit.objects.bulk_create(rows)

@@ -70,6 +70,9 @@ class Booking(Revised):
 
     objects = BookingQuerySet.as_manager()
 
+    standing: str  # filled by `findings.status` only, and so is this
+    blocked_by: str
+
     class Meta:
         ordering = ["-id"]
         constraints = [

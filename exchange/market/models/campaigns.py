@@ -21,6 +21,7 @@ from exchange.market.words import Words
 
 DEFAULT_PRIORITY = 5
 MAX_LABELS = 20
+LIVE = Q(status="live", retired_at=None)
 
 
 @keep_revisions()
@@ -67,6 +68,8 @@ class Campaign(Revised, WithExpression):
     objects = CampaignQuerySet.as_manager()
 
     booking_count: int  # filled by `with_booking_count` only
+    standing: str  # filled by `findings.status` only, and so is this
+    blocked_by: str
 
     class Meta:
         ordering = ["-id"]
@@ -98,6 +101,9 @@ class Campaign(Revised, WithExpression):
         ]
         indexes = [
             models.Index(fields=["status", "-id"], name="campaign_by_status"),
+            # Of a million, those that have ended are the oldest, and those to come are few.
+            models.Index(fields=["-ends_at", "-id"], name="campaign_by_end", condition=LIVE),
+            models.Index(fields=["starts_at"], name="campaign_by_start", condition=LIVE),
             models.Index(fields=["advertiser", "-id"], name="campaign_by_advertiser"),
             GinIndex(fields=["labels"], name="campaign_labels"),
             GinIndex(Words("name"), name="campaign_name_words"),

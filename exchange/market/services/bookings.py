@@ -49,6 +49,12 @@ def check_pins(booking: Booking) -> None:
     missing = [str(pk) for pk in booking.pinned_edges if pk not in edges]
     if missing:
         raise ValidationError({"pinned_edges": f"There is no edge {', '.join(missing)}."})
+    if len(booking.pinned_edges) > booking.hop_limit:
+        message = (
+            f"The path has {len(booking.pinned_edges)} hops, and the booking allows "
+            f"{booking.hop_limit}. Allow more, or choose a shorter one."
+        )
+        raise ValidationError({"pinned_edges": message})
     here = booking.publisher_id
     for pk in booking.pinned_edges:
         if edges[pk].seller_id != here:

@@ -1,14 +1,14 @@
-"""Saving and retiring campaigns. Test visits run on every save; failing ones must be confirmed."""
+"""Saving and retiring campaigns. Test visits run on what goes live or changes what is live; failing
+ones must be confirmed. Stopping is never refused."""
 
 from __future__ import annotations
 
 from exchange.accounts.models import User
 from exchange.market.models import Campaign
-from exchange.market.services.expressions import check_own_expression
+from exchange.market.services.expressions import note_own_expression
 from exchange.market.services.holding import hold_names, hold_references, refuse_retired
 from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.services.test_visits import refuse_failing_visits
-from exchange.market.uses import note_uses
 from exchange.market.visibility import owner_id_of, require_change
 
 
@@ -27,10 +27,9 @@ def save_campaign(
     before = lock_before(campaign, expected_version)
     campaign.full_clean()
     refuse_retired(campaign, before, "advertiser")
-    expression = check_own_expression(campaign, before)
-    if before and not confirmed:
+    expression = note_own_expression(campaign, before)
+    if before and expression and not confirmed and serves_more(campaign, before):
         refuse_failing_visits(campaign, expression)
-    note_uses(campaign, expression)
     keep(campaign, by)
     return campaign
 
@@ -44,3 +43,15 @@ def retire_campaign(
     lock_before(campaign, expected_version)
     retire(campaign, by)
     return campaign
+
+
+def serves_more(campaign: Campaign, before: Campaign) -> bool:
+    """Whether other visits, or visits at other times, may get it than before."""
+    if not campaign.is_live:
+        return False
+    goes_live = not before.is_live or before.expression != campaign.expression
+    starts_earlier = campaign.starts_at < before.starts_at
+    ends_later = before.ends_at is not None and (
+        campaign.ends_at is None or campaign.ends_at > before.ends_at
+    )
+    return goes_live or starts_earlier or ends_later

@@ -6,8 +6,9 @@ from django.core.exceptions import ValidationError
 
 from exchange.market.expressions import check_expression
 from exchange.market.models import Audience, Campaign, Edge
+from exchange.market.uses import note_uses
 from exchange.market.visibility import owner_id_of
-from targeting import Expression
+from targeting import Expression, ExpressionError
 
 
 def check_own_expression(
@@ -26,3 +27,21 @@ def check_own_expression(
                 message = f"“{attribute}” is retired: visits no longer carry it."
                 raise ValidationError({"expression": message}, code="retired")
     return expression
+
+
+def note_own_expression(row: Campaign | Edge, before: Campaign | Edge | None) -> Expression | None:
+    """Checks the expression and notes what it uses. None for one that no longer compiles and is
+    left as it was: whatever became of a text, what has it can be stopped."""
+    try:
+        expression = check_own_expression(row, before)
+    except ExpressionError:
+        if before is None or before.expression != row.expression or is_serving(row):
+            raise
+        return None
+    note_uses(row, expression)
+    return expression
+
+
+def is_serving(row: Campaign | Edge) -> bool:
+    """Whether its expression can decide about visits."""
+    return row.is_live if isinstance(row, Campaign) else row.is_active

@@ -1,5 +1,6 @@
-"""Saved test visits: kept per campaign, run with the plain evaluator on every save of it, and of an
-audience or a list that it uses."""
+"""Saved test visits: kept per campaign, run with the plain evaluator when it goes live or changes
+while it is, and on every save of an audience or a list that it uses. Each has its time, so that it
+means the same tomorrow."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -14,6 +16,7 @@ from django.db.models import Q
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader, check_expression
+from exchange.market.given_visits import read_given, write_time
 from exchange.market.impact import MAX_REHEARSED, reach
 from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
@@ -21,7 +24,7 @@ from exchange.market.services.holding import refuse_retired
 from exchange.market.services.saving import keep, lock_before, one_save, retire
 from exchange.market.visibility import require_change
 from exchange.serving.problems import ProblemError
-from exchange.serving.visits import PUBLISHER, STAMPED_TIMES, flatten
+from exchange.serving.visits import PUBLISHER, stamp
 from targeting import Catalog, Expression, ExpressionError
 
 SOME_PUBLISHER = "a-publisher"
@@ -34,6 +37,7 @@ class Outcome:
 
     test_visit: TestVisit
     is_eligible: bool
+    at: datetime
 
     @property
     def is_as_expected(self) -> bool:
@@ -64,7 +68,7 @@ def save_test_visit(
     before = lock_before(test_visit, expected_version)
     test_visit.full_clean()
     refuse_retired(test_visit, before, "campaign")
-    check_visit(test_visit.visit)
+    test_visit.visit = settle_visit(test_visit.visit)
     if before is None and test_visit.campaign.test_visits.kept().count() >= MAX_VISITS:
         raise ValidationError(f"A campaign has at most {MAX_VISITS} test visits.")
     return keep(test_visit, by)
@@ -87,13 +91,23 @@ def retire_test_visit(
     return retire(test_visit, by)
 
 
-def check_visit(visit: object) -> None:
-    if not isinstance(visit, dict):
+def settle_visit(document: object) -> dict[str, Any]:
+    """The visit to keep: that of a bid request's one imp, and with the time of now where it says
+    none, because a visit that followed the clock would pass by day and fail by night."""
+    if not isinstance(document, dict):
         raise ValidationError({"visit": "A visit is a JSON object."})
     try:
-        flatten(visit, ())
+        given = read_given(document, load_catalog())
     except ProblemError as problem:
-        raise ValidationError({"visit": str(problem)}) from problem
+        raise ValidationError({"visit": problem.detail}) from problem
+    if len(given) > 1:
+        named = ", ".join(str(each.imp_id) for each in given)
+        message = f"This bid request has {len(given)} imps ({named}). Leave the one to be tested."
+        raise ValidationError({"visit": message})
+    visit = dict(document if given[0].imp_id is None else given[0].flat)
+    if given[0].at is None:
+        visit["time"] = write_time(datetime.now(UTC))
+    return visit
 
 
 def run_test_visits(*, campaign: Campaign, expression: Expression | None = None) -> list[Outcome]:
@@ -104,18 +118,18 @@ def run_test_visits(*, campaign: Campaign, expression: Expression | None = None)
     if expression is None:
         organisation_id = campaign.advertiser.organisation_id
         expression = check_expression(text=campaign.expression, organisation_id=organisation_id)
-    known = {attribute.name for attribute in expression.catalog}
-    return [run_visit(test_visit, expression, known) for test_visit in visits]
+    return [run_visit(test_visit, expression) for test_visit in visits]
 
 
-def run_visit(test_visit: TestVisit, expression: Expression, known: set[str]) -> Outcome:
-    """The exchange itself says of every visit where and when; a test visit may say it instead, and
-    one that shall mean the same tomorrow says its time."""
-    flat = flatten(test_visit.visit, known)
-    flat.setdefault(PUBLISHER, SOME_PUBLISHER)
-    for name in STAMPED_TIMES:
-        flat.setdefault(name, int(datetime.now(UTC).timestamp() * 1000))
-    return Outcome(test_visit, expression.evaluate(flat) is True)
+def run_visit(test_visit: TestVisit, expression: Expression) -> Outcome:
+    """At the time that it says. One that was never saved by a service may say none: it is taken for
+    as old as its row."""
+    given = read_given(test_visit.visit, expression.catalog)[0]
+    publisher = str(given.flat.get(PUBLISHER) or SOME_PUBLISHER)
+    at = given.at or test_visit.created_at
+    flat = dict(given.flat)
+    stamp(flat, publisher, at)
+    return Outcome(test_visit, expression.evaluate(flat) is True, at)
 
 
 def refuse_failing_visits(campaign: Campaign, expression: Expression) -> None:
@@ -152,11 +166,10 @@ def run_with(
     visits: Iterable[TestVisit], names: Mapping[int | None, Names], catalog: Catalog
 ) -> Iterator[Outcome]:
     """A campaign whose expression no longer compiles is quarantined, and asked nothing."""
-    known = {attribute.name for attribute in catalog}
     reader = ExpressionReader(catalog, names.__getitem__)
     for campaign, own in groupby(visits, key=lambda visit: visit.campaign):
         try:
             expression = reader.read(campaign.expression, campaign.advertiser.organisation_id)
-            yield from [run_visit(visit, expression, known) for visit in own]
+            yield from [run_visit(visit, expression) for visit in own]
         except ExpressionError:
             continue

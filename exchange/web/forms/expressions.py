@@ -27,6 +27,10 @@ class ExpressionForm(PersonForm):
         """What the expression will be known by; for audiences, which must not use themselves."""
         return None
 
+    def is_stopped(self) -> bool:
+        """Whether what is saved serves nothing: it may keep a text that no longer compiles."""
+        return False
+
     def clean_expression(self) -> str:
         text: str = self.cleaned_data["expression"].replace("\r\n", "\n")
         return text
@@ -41,7 +45,9 @@ class ExpressionForm(PersonForm):
                 name=self.own_name(),
             )
         except ExpressionError as error:
-            self.take_problems(error)
+            is_as_saved = self.cleaned_data.get("expression") == self.initial.get("expression")
+            if not (self.is_stopped() and is_as_saved):
+                self.take_problems(error)
         return cleaned
 
     def take_problems(self, error: ExpressionError) -> None:

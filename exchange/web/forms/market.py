@@ -74,6 +74,9 @@ class EdgeForm(ExpressionForm):
         seller: Party | None = self.cleaned_data.get("seller")
         return seller.organisation_id if seller else None
 
+    def is_stopped(self) -> bool:
+        return not self.cleaned_data.get("is_active")
+
 
 class CampaignForm(ExpressionForm):
     starts_at = forms.DateTimeField(label="Starts (UTC)", widget=FlightInput())
@@ -115,6 +118,9 @@ class CampaignForm(ExpressionForm):
     def owner_id(self) -> int | None:
         advertiser: Party | None = self.cleaned_data.get("advertiser")
         return advertiser.organisation_id if advertiser else None
+
+    def is_stopped(self) -> bool:
+        return self.cleaned_data.get("status") != Campaign.Status.LIVE
 
     def clean_labels(self) -> list[str]:
         """In the order given, each once."""

@@ -7,8 +7,11 @@ from typing import Any, cast
 from django import forms
 
 from exchange.accounts.models import User
+from exchange.market.catalog import load_catalog
+from exchange.market.given_visits import GivenVisit, read_given
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable, owns
+from exchange.serving.problems import ProblemError
 from exchange.web.forms.picking import CampaignPicker
 from exchange.web.visit_texts import (
     MAX_VISIT_CHARACTERS,
@@ -25,6 +28,7 @@ class VisitForm(forms.Form):
         Party.objects.publishers().order_by("name"), empty_label="Choose a publisher"
     )
     visit = forms.CharField(strip=False, max_length=MAX_VISIT_CHARACTERS)
+    imp = forms.IntegerField(required=False, widget=forms.HiddenInput)
     campaign = CampaignPicker(
         label="Explain a campaign",
         required=False,
@@ -38,12 +42,21 @@ class VisitForm(forms.Form):
         campaigns = explainable(Campaign.objects.with_advertiser(), person)
         cast("CampaignPicker", self.fields["campaign"]).campaigns = campaigns
 
-    def clean_visit(self) -> dict[str, Any]:
+    def clean_visit(self) -> list[GivenVisit]:
+        """One, or one for each impression of a bid request."""
         try:
-            return read_visit(self.cleaned_data["visit"].replace("\r\n", "\n"))
+            document = read_visit(self.cleaned_data["visit"].replace("\r\n", "\n"))
+            return read_given(document, load_catalog())
         except VisitProblemError as error:
             self.problems = (error.problem,)
             raise forms.ValidationError(error.problem.message) from None
+        except ProblemError as problem:
+            raise forms.ValidationError(problem.detail) from None
+
+    def clean_imp(self) -> int:
+        """Counted from 1. A number that was left from another bid request is the first one."""
+        count, number = len(self.cleaned_data.get("visit", ())), self.cleaned_data["imp"]
+        return number if number and 1 <= number <= count else 1
 
     def clean(self) -> dict[str, Any]:
         """A publisher's people learn about a campaign where it is booked with them, only there."""

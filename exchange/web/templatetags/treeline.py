@@ -22,7 +22,9 @@ from exchange.accounts.permissions import (
     may_start,
 )
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
-from exchange.market.models import Party
+from exchange.findings.status import Status, tell_reason
+from exchange.findings.wording import Told
+from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Person, may_change, may_see, owns
 
 register = template.Library()
@@ -39,6 +41,9 @@ SOURCES = {
 
 BADGES = {
     "live": "good",
+    "serving": "good",
+    "scheduled": "info",
+    "blocked": "bad",
     "done": "good",
     "active": "good",
     "eligible": "good",
@@ -55,6 +60,7 @@ BADGES = {
     "contradiction": "bad",
     "cycle": "warn",
     "never_matched": "warn",
+    "quarantined": "bad",
 }
 
 
@@ -148,6 +154,21 @@ def badge(status: str, label: str = "") -> SafeString:
 
 
 @register.filter
+def status_badge(row: Campaign | Booking) -> SafeString:
+    """Of a row that comes with its status (`findings.status`), and why it does not serve."""
+    label = Status(row.standing).label
+    reason = tell_reason(row)
+    said = format_html(' <span class="soft small">{}</span>', reason) if reason else ""
+    return format_html("{}{}", badge(row.standing, label), said)
+
+
+@register.filter
+def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
+    """What belongs to one row: `{{ told|of:booking }}`."""
+    return told.get(row.pk, [])
+
+
+@register.filter
 def active_badge(is_active: bool) -> SafeString:
     return badge("active" if is_active else "off", "Active" if is_active else "Switched off")
 
@@ -196,6 +217,12 @@ def utc(moment: datetime | None) -> SafeString | str:
     if moment is None:
         return UNKNOWN
     return stamp(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
+
+
+@register.filter
+def moment(value: datetime) -> SafeString:
+    """With the day of the week, which schedules go by."""
+    return stamp(value, value.astimezone(UTC).strftime("%a %Y-%m-%d %H:%M"))
 
 
 def stamp(moment: datetime, text: str) -> SafeString:

@@ -9,7 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from exchange.findings.changed import last_checked
 from exchange.findings.services import check_booking
+from exchange.findings.status import Status, order_of, with_booking_status
 from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign
 from exchange.market.services import save_booking
@@ -26,32 +28,36 @@ from exchange.web.views.listing import (
     show_form,
 )
 
-NEWEST_FIRST = Order(("id",), is_descending=True)
-
 
 @require_safe
 def list_bookings(request: HttpRequest) -> HttpResponse:
     filters = BookingFilter(request.GET)
     person = person_of(request)
     # Of drafts people see their own only: nobody shall wait while a publisher's are looked through.
-    see = owned if filters.chosen.get("status") == Campaign.Status.DRAFT else visible
+    see = owned if filters.chosen.get("status") == Status.DRAFT else visible
     bookings = filters.apply(
         see(Booking.objects.kept().with_parties(), person),
         explainable(Campaign.objects.order_by(), person),
     )
-    listing = read_listing(request, filters, bookings, NEWEST_FIRST)
-    context = {"listing": listing, "paths": find_paths(listing.page.rows, person)}
+    order = Order(order_of(filters.chosen.get("status"), "campaign__"), is_descending=True)
+    listing = read_listing(request, filters, with_booking_status(bookings), order)
+    context = {
+        "listing": listing,
+        "paths": find_paths(listing.page.rows, person),
+        "checked_at": last_checked(),
+    }
     return render(request, "market/booking_list.html", context)
 
 
 @require_safe
 def show_booking(request: HttpRequest, pk: int) -> HttpResponse:
     person = person_of(request)
-    booking = find_visible(Booking.objects.with_parties(), person, pk)
+    booking = find_visible(with_booking_status(Booking.objects.with_parties()), person, pk)
     context = {
         "booking": booking,
         "path": find_paths([booking], person)[0],
         "told": tell(list(booking.findings.order_by("pk")), person),
+        "checked_at": last_checked(),
     }
     return render(request, "market/booking_detail.html", context)
 

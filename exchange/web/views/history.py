@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from exchange.market.catalog import load_catalog
 from exchange.market.history import Revision, difference, revert, revisions_of
 from exchange.market.models import Revised
+from exchange.market.services import FailingVisitsError, Outcome
 from exchange.market.visibility import sight
-from exchange.web.kinds import KINDS
+from exchange.web.kinds import KINDS, Kind
 from exchange.web.views.listing import find_visible, open_for_edit, person_of
 from targeting import ExpressionError
 
@@ -31,10 +32,25 @@ class Step:
     is_first: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Going back to `number` would make test visits fail; it waits to be confirmed."""
+
+    number: int
+    failing: tuple[Outcome, ...]
+    run_count: int
+
+
 @require_safe
 def show_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    kind, person = KINDS[slug], person_of(request)
-    row = find_visible(kind.rows(), person, pk)
+    row = find_visible(KINDS[slug].rows(), person_of(request), pk)
+    return render_history(request, KINDS[slug], row)
+
+
+def render_history(
+    request: HttpRequest, kind: Kind, row: Revised, refusal: Refusal | None = None
+) -> HttpResponse:
+    person = person_of(request)
     seen = sight(person, row)
     steps = read_steps(row, read_before(request))
     shown = [
@@ -48,8 +64,9 @@ def show_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "steps": shown,
         "seen": seen,
         "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
+        "refusal": refusal,
     }
-    return render(request, "market/history.html", context)
+    return render(request, "market/history.html", context, status=422 if refusal else 200)
 
 
 def read_before(request: HttpRequest) -> int | None:
@@ -79,7 +96,11 @@ def revert_to(request: HttpRequest, slug: str, pk: int, number: int) -> HttpResp
     kind, person = KINDS[slug], person_of(request)
     row = open_for_edit(kind.rows(), person, pk, kind.model())
     try:
-        revert(obj=row, to=number, by=person)
+        revert(obj=row, to=number, by=person, confirmed="confirmed" in request.POST)
+    except FailingVisitsError as error:
+        refusal = Refusal(number, error.outcomes, error.run_count)
+        now = find_visible(kind.rows(), person, pk)
+        return render_history(request, kind, now, refusal)
     except ExpressionError as error:
         problem = error.errors[0].message
         messages.error(request, f"Version {number} can no longer be used: {problem}.")

@@ -12,7 +12,10 @@ from django.views.decorators.http import require_safe
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator
+from exchange.findings.changed import last_checked
+from exchange.findings.status import Status, campaigns_in, order_of
 from exchange.market.models import Booking, Campaign, Edge, Party
+from exchange.market.querysets import CampaignQuerySet
 from exchange.market.visibility import visible
 from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
@@ -35,9 +38,10 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
         "last_build": builds.order_by("-id").first(),
         "last_report": ReportRun.objects.order_by("-id").first(),
         "statuses": count_by_status(person),
+        "checked_at": last_checked(),
         "kinds": count_by_kind(person),
-        "edge_count": count(Edge.objects.active(), person),
-        "booking_count": count(Booking.objects.active(), person),
+        "edge_count": count(Edge.objects.active().order_by(), person),
+        "booking_count": count(Booking.objects.active().order_by(), person),
     }
     return render(request, "dashboard.html", context)
 
@@ -45,7 +49,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 def count(rows: QuerySet[Any], person: User) -> str:
     """Whoever sees all of a large exchange is told about how much it is: nobody waits for a number
     to be counted that is another one a moment later."""
-    seen = visible(rows.order_by(), person)
+    seen = visible(rows, person)
     return count_roughly(seen) if is_exchange_operator(person) else count_listed(seen)
 
 
@@ -53,13 +57,17 @@ def count_by_status(person: User) -> list[tuple[str, str, str]]:
     """(status, label, campaigns) for every status, also those without a campaign."""
     kept = Campaign.objects.kept()
     return [
-        (value, label, count(kept.filter(status=value), person))
-        for value, label in Campaign.Status.choices
+        (value, label, count(in_order(campaigns_in(kept, value), value), person))
+        for value, label in Status.choices
     ]
 
 
+def in_order(campaigns: CampaignQuerySet, status: str) -> CampaignQuerySet:
+    return campaigns.order_by(*(f"-{field}" for field in order_of(status)))
+
+
 def count_by_kind(person: User) -> list[tuple[str, str, str]]:
-    kept = Party.objects.kept()
+    kept = Party.objects.kept().order_by()
     return [
         (kind, KIND_PLURALS[kind], count(kept.filter(kind=kind), person)) for kind in Party.Kind
     ]

@@ -6,6 +6,7 @@ their own campaigns, and the others are left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -14,9 +15,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from exchange.accounts.models import User
+from exchange.market.given_visits import GivenVisit
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import owns, visible
-from exchange.serving.answers import Options, Paths
+from exchange.serving.answers import Options, Paths, WarningNote
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.snapshots.waiting import find_waiting
@@ -30,6 +32,9 @@ SHOWN = 100
 WARNINGS = {
     "unknown_attribute": "no such attribute in the catalogue, so it is ignored",
     "malformed_attribute": "the value has the wrong type, so it counts as missing",
+    "other_publisher": "the publisher chosen above counts, so it is ignored",
+    "deprecated_attribute": "OpenRTB 2.6 discourages it; it is read all the same",
+    "floor_not_in_usd": "the floor is not in US dollars, so it counts as missing",
     "recovered_state": "an older state is answered from, without what was stopped since, until the "
     "next build",
 }
@@ -47,16 +52,23 @@ def try_visit(request: HttpRequest) -> HttpResponse:
     )
     context: dict[str, Any] = {"form": form, "example": write_example()}
     if is_asked and form.is_valid():
-        context |= ask(form.cleaned_data, person)
-        context["waiting"] = find_waiting(form.cleaned_data["campaign"])
-        context |= explain(form.cleaned_data, person)
+        chosen = form.cleaned_data
+        given: GivenVisit = chosen["visit"][chosen["imp"] - 1]
+        context |= {"given": given, "imps": chosen["visit"], "imp": chosen["imp"]}
+        context |= ask(chosen["publisher"], given, person)
+        context["waiting"] = find_waiting(chosen["campaign"])
+        if chosen["campaign"]:
+            context |= explain(chosen["campaign"], chosen["publisher"], given, person)
     template = "visits/_answer.html" if request.headers.get("HX-Request") else "visits/try.html"
     return render(request, template, context, status=422 if is_asked and form.errors else 200)
 
 
 def read_post(request: HttpRequest) -> dict[str, str]:
-    """`why` is the button beside an eligible campaign; it wins over the picker."""
-    given = {name: request.POST.get(name, "") for name in ("publisher", "visit", "campaign")}
+    """`why` is the button beside an eligible campaign, `imp_chosen` that of an impression; they win
+    over the picker and over the impression that was shown."""
+    names = ("publisher", "visit", "campaign", "imp")
+    given = {name: request.POST.get(name, "") for name in names}
+    given["imp"] = request.POST.get("imp_chosen") or given["imp"]
     if why := request.POST.get("why"):
         given["campaign"] = f"#{why}"
     return given
@@ -73,26 +85,26 @@ def read_initial(request: HttpRequest, person: User) -> dict[str, Any]:
     return {"campaign": campaign, "publisher": booking.publisher_id if booking else None}
 
 
-def ask(asked: dict[str, Any], person: User) -> dict[str, Any]:
+def ask(publisher: Party, given: GivenVisit, person: User) -> dict[str, Any]:
     service = service_for(settings.SNAPSHOT_DIR)
     # A person who has just seen a build end expects its snapshot, not the one of a moment ago.
     service.refresh()
-    publisher: Party = asked["publisher"]
+    notes = given.notes_at(publisher.seller_id)
     sees_all = owns(person, publisher)
+    options = Options(limit=SHOWN if sees_all else None)
     try:
-        answer = service.answer(
-            publisher.seller_id, asked["visit"], Options(limit=SHOWN if sees_all else None)
-        )
+        answer = service.answer(publisher.seller_id, given.flat, options, given.at)
     except ProblemError as problem:
-        return {"refusal": problem.detail}
+        return {"refusal": problem.detail, "warnings": describe_warnings(notes)}
     document = answer.document()
     if not sees_all:
         leave_out_others(document, person)
+    noted = [(warning["code"], warning["attribute"]) for warning in document["warnings"]]
     return {
         "answer": document,
         "sees_all": sees_all,
         "own_campaigns": find_own({item["campaign_id"] for item in document["eligible"]}, person),
-        "warnings": [describe_warning(warning) for warning in document["warnings"]],
+        "warnings": describe_warnings(dict.fromkeys([*noted, *notes])),
         "snapshot_age": describe_seconds(document["snapshot_age_seconds"]),
     }
 
@@ -110,30 +122,27 @@ def find_own(campaign_ids: set[int], person: User) -> set[int]:
     return set(campaigns.values_list("pk", flat=True))
 
 
-def explain(asked: dict[str, Any], person: User) -> dict[str, Any]:
+def explain(
+    campaign: Campaign, publisher: Party, given: GivenVisit, person: User
+) -> dict[str, Any]:
     """`is_served` is what ad servers are answered about the campaign; None: nothing yet."""
-    if asked["campaign"] is None:
-        return {}
-    try:
-        explanation = explain_campaign(
-            campaign=asked["campaign"],
-            publisher=asked["publisher"],
-            visit=asked["visit"],
-            viewer=person,
-        )
-        return {"explanation": explanation, "is_served": find_served(explanation, asked["visit"])}
-    except ProblemError:
-        return {}  # the answer says already what is wrong with the visit
+    explanation = explain_campaign(
+        campaign=campaign, publisher=publisher, visit=given.flat, viewer=person, at=given.at
+    )
+    return {"explanation": explanation, "is_served": find_served(explanation, given)}
 
 
-def find_served(explanation: Explanation, visit: dict[str, Any]) -> bool | None:
+def find_served(explanation: Explanation, given: GivenVisit) -> bool | None:
     service = service_for(settings.SNAPSHOT_DIR)
     if service.live is None:
         return None
     only_this = Options(campaigns=[explanation.campaign.pk], paths=Paths.NONE)
-    return service.answer(explanation.publisher.seller_id, visit, only_this).count > 0
+    seller_id = explanation.publisher.seller_id
+    return service.answer(seller_id, given.flat, only_this, given.at).count > 0
 
 
-def describe_warning(warning: dict[str, str]) -> str:
-    said = WARNINGS.get(warning["code"], warning["code"].replace("_", " "))
-    return f"{warning['attribute'] or 'The live snapshot is damaged'}: {said}."
+def describe_warnings(notes: Iterable[WarningNote]) -> list[str]:
+    return [
+        f"{name or 'The live snapshot is damaged'}: {WARNINGS.get(code, code.replace('_', ' '))}."
+        for code, name in notes
+    ]

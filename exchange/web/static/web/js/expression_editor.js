@@ -34,11 +34,26 @@ class ExpressionEditor {
     this.marked = new MarkedText(root.querySelector(".editor"), colour);
     this.verdict = root.querySelector(".verdict");
     this.list = root.querySelector(".problems");
+    this.hints = root.querySelector(".hints");
+    this.sentence = root.querySelector(".sentence");
     this.canonical = root.querySelector(".canonical");
     this.serial = 0;
     this.takeServerProblems();
     this.marked.textarea.addEventListener("input", () => this.checkSoon());
+    // Another advertiser, say, has other audiences and lists.
+    this.owner?.addEventListener("change", () => this.checkSoon());
     if (this.marked.text.trim()) this.check();
+  }
+
+  get owner() {
+    return this.root.closest("form").elements[this.root.dataset.owner];
+  }
+
+  // Whose names the expression may use, and the one that it will have itself.
+  whose() {
+    const value = this.owner?.value ?? "";
+    if (this.root.dataset.owner !== "organisation") return { party: value };
+    return { organisation: value, name: this.root.closest("form").elements.name?.value ?? "" };
   }
 
   takeServerProblems() {
@@ -55,7 +70,7 @@ class ExpressionEditor {
   checkSoon() {
     this.serial += 1;
     // Places in the list are those of the text before: nobody may click on them any more.
-    for (const button of this.list.querySelectorAll("button")) button.disabled = true;
+    for (const button of this.root.querySelectorAll(".problems button")) button.disabled = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(), PAUSE_MS);
   }
@@ -70,7 +85,9 @@ class ExpressionEditor {
       return;
     }
     this.show(answer.errors);
-    if (answer.valid) this.say("right", "✓ Valid");
+    this.showHints(answer.warnings);
+    if (answer.valid) this.sayValid(answer.warnings.length);
+    this.showSentence(answer.sentence);
     this.showCanonical(answer.canonical);
   }
 
@@ -79,7 +96,7 @@ class ExpressionEditor {
       const response = await fetch(this.root.dataset.checkUrl, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": currentToken() },
-        body: JSON.stringify({ text }),
+        body: JSON.stringify({ text, ...this.whose() }),
         signal: untilLeft(),
       });
       return response.ok ? await response.json() : null;
@@ -95,6 +112,22 @@ class ExpressionEditor {
     this.say("wrong", problems.length === 1 ? "1 problem" : `${problems.length} problems`);
   }
 
+  sayValid(count) {
+    if (!count) this.say("right", "✓ Valid");
+    else this.say("doubtful", `Valid, with ${count === 1 ? "1 thing" : `${count} things`} to look at`);
+  }
+
+  showHints(hints) {
+    this.hints.replaceChildren(...hints.map((hint) => this.item(hint)));
+    const placed = hints.filter((hint) => hint.line);
+    if (placed.length) this.marked.mark(placed);
+  }
+
+  showSentence(text) {
+    this.sentence.hidden = !text;
+    this.sentence.textContent = text ? `${text}.` : "";
+  }
+
   say(state, text) {
     this.verdict.textContent = text;
     this.verdict.dataset.state = state;
@@ -102,20 +135,25 @@ class ExpressionEditor {
   }
 
   item(problem) {
+    const what = document.createElement("span");
+    what.className = "what";
+    what.append(...rich(sentence(problem)));
+    const item = document.createElement("li");
+    if (problem.line) item.append(this.placeButton(problem));
+    item.append(what);
+    const replacement = problem.line ? replacementIn(problem.suggestion) : null;
+    if (replacement) item.append(this.applyButton(problem, replacement));
+    return item;
+  }
+
+  placeButton(problem) {
     const place = document.createElement("button");
     place.type = "button";
     place.className = "place";
     place.textContent = `${problem.line}:${problem.column}`;
     place.title = "Show where";
     place.addEventListener("click", () => this.marked.select(rangeOf(this.marked.text, problem)));
-    const what = document.createElement("span");
-    what.className = "what";
-    what.append(...rich(sentence(problem)));
-    const item = document.createElement("li");
-    item.append(place, what);
-    const replacement = replacementIn(problem.suggestion);
-    if (replacement) item.append(this.applyButton(problem, replacement));
-    return item;
+    return place;
   }
 
   applyButton(problem, replacement) {

@@ -1,0 +1,102 @@
+"""What visits carry, as far as a sample of the newest logged day tells: for hints while one types.
+
+Where this machine cannot read the log nothing is known, and nothing is said. One sample per file
+and process; it is read in the background of the first question, bounded in rows and values.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from django.conf import settings
+
+from targeting import Catalog
+from targeting.traffic import Traffic
+
+logger = logging.getLogger(__name__)
+
+SAMPLED_ROWS = 20_000
+SAMPLED_GROUPS = 8
+# Of more values than this the sample has only some: a page's address, a visitor's number.
+MOST_VALUES = 2_000
+COUNTED = frozenset({"string", "string set", "integer", "integer set"})
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTraffic:
+    """`visits` of a `day` were looked at; none: nothing is known."""
+
+    traffic: Traffic
+    visits: int = 0
+    day: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.visits:,} sampled visits of {self.day}"
+
+
+UNKNOWN = SampledTraffic(Traffic({}, {}))
+
+
+def sample_traffic(catalog: Catalog) -> SampledTraffic:
+    newest = max(Path(settings.VISIT_LOG_DIR).glob("dt=*/[!._]*.parquet"), default=None)
+    if newest is None:
+        return UNKNOWN
+    kinds = tuple((attribute.name, attribute.type.value) for attribute in catalog)
+    try:
+        return read_sample(newest, newest.stat().st_mtime_ns, kinds)
+    except (OSError, pa.ArrowException) as error:
+        logger.warning("No sample of traffic from %s: %s", newest, error)
+        return UNKNOWN
+
+
+@lru_cache(maxsize=2)
+def read_sample(path: Path, _written_ns: int, kinds: tuple[tuple[str, str], ...]) -> SampledTraffic:
+    with pq.ParquetFile(path) as file:
+        logged = set(file.schema_arrow.names)
+        columns = [name for name, _ in kinds if name in logged]
+        table = pa.Table.from_batches(sample_batches(file, columns), file_schema(file, columns))
+    if not table.num_rows:
+        return UNKNOWN
+    known = {name: table.column(name) for name in columns}
+    rates = {name: 1 - values.null_count / table.num_rows for name, values in known.items()}
+    seen = {
+        name: values
+        for name, kind in kinds
+        if name in known and kind in COUNTED and (values := find_values(known[name])) is not None
+    }
+    day = path.parent.name.removeprefix("dt=")
+    return SampledTraffic(Traffic(rates, seen), table.num_rows, day)
+
+
+def file_schema(file: pq.ParquetFile, columns: list[str]) -> pa.Schema:
+    return pa.schema([file.schema_arrow.field(name) for name in columns])
+
+
+def sample_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The beginnings of row groups all over the file, so that all hours of its day are in it."""
+    step = max(file.num_row_groups // SAMPLED_GROUPS, 1)
+    groups = range(0, file.num_row_groups, step)[:SAMPLED_GROUPS]
+    size = SAMPLED_ROWS // max(len(groups), 1)
+    for group in groups:
+        yield from (
+            batch.select(columns)
+            for batch, _ in zip(
+                file.iter_batches(batch_size=size, row_groups=[group], columns=columns),
+                range(1),
+                strict=False,
+            )
+        )
+
+
+def find_values(column: pa.ChunkedArray) -> frozenset[str | int] | None:
+    """None if there are too many to know them all."""
+    flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+    values = pc.unique(flat.drop_null())
+    return frozenset(values.to_pylist()) if len(values) <= MOST_VALUES else None

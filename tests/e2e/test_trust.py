@@ -1,0 +1,132 @@
+"""What people rely on, at a real browser: stopping works, times count, a status means something."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import expect
+
+from exchange.accounts.models import Organisation, User
+from exchange.findings.changed import check_night
+from exchange.market.models import Audience, Booking, Campaign, Edge, Party, TestVisit
+from tests.e2e.conftest import Visitor
+from tests.market.places import found
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+EVENING = "local_time during '17:00-23:00'"
+
+
+@pytest.fixture
+def booking(transactional_db: None, operator: Organisation) -> Booking:
+    """Evening, of Solberg Soda, at the Daily Herald, over Northgate."""
+    herald = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
+    northgate = found(Party.Kind.INTERMEDIARY, "Northgate", operator)
+    soda = found(Party.Kind.ADVERTISER, "Solberg Soda", operator)
+    Edge.objects.create(seller=herald, buyer=northgate, expression="true")
+    Edge.objects.create(seller=northgate, buyer=soda, expression="true")
+    campaign = Campaign.objects.create(
+        advertiser=soda,
+        name="Evening",
+        expression=EVENING,
+        status="live",
+        starts_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    return Booking.objects.create(campaign=campaign, publisher=herald)
+
+
+def check_widths(visitor: Visitor) -> None:
+    for width in (390, 1280):
+        visitor.page.set_viewport_size({"width": width, "height": 900})
+        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_manager_pauses_over_a_failing_test_and_goes_back_over_it(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    campaign, page = booking.campaign, visitor.page
+    noon = {"time": "2026-11-17T12:00:00Z", "geo.utc_offset": 0}
+    TestVisit.objects.create(campaign=campaign, name="At noon", visit=noon)
+    visitor.enter(alice)
+    visitor.go(f"/campaigns/{campaign.pk}/")
+    expect(page.get_by_text("Fails")).to_be_visible()
+    page.click("text=Pause")
+    expect(page.get_by_text("Evening is now paused.")).to_be_visible()
+    page.click("text=Go live")
+    expect(page.get_by_text("Not saved: “At noon” is not eligible")).to_be_visible()
+    visitor.go(f"/campaigns/{campaign.pk}/history/")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("text=Go back to this")
+    expect(page.get_by_text("“At noon” is not eligible, but should be eligible")).to_be_visible()
+    check_widths(visitor)
+    page.check("text=Go back although these test visits fail")
+    page.click("text=Go back to version 1")
+    expect(page.get_by_text("Evening is back as it was in version 1.")).to_be_visible()
+
+
+def test_a_daypart_is_tried_at_any_hour_and_a_bid_request_imp_by_imp(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    page = visitor.page
+    visitor.enter(alice)
+    visitor.go(f"/visits/?campaign={booking.campaign_id}")
+    for hour, said in (("03", "Evening is not eligible"), ("18", "Evening is eligible")):
+        visit = {"time": f"2026-11-17T{hour}:30:00Z", "geo": {"utc_offset": 0}, "shoe_size": 43}
+        page.fill("#id_visit", json.dumps(visit))
+        page.click("text=What is eligible?")
+        expect(page.locator("#moment")).to_contain_text(f"Tue 2026-11-17 {hour}:30")
+        expect(page.locator("#explanation h2")).to_have_text(said)
+        expect(page.locator("#warnings")).to_contain_text("shoe_size: no such attribute")
+    request = {"imp": [{"id": "top", "banner": {}}, {"id": "side", "video": {}}]}
+    page.fill("#id_visit", json.dumps(request))
+    page.click("text=What is eligible?")
+    expect(page.locator("#imps")).to_contain_text("with 2 imps; below is the answer for imp top")
+    page.click("text=imp side")
+    expect(page.locator("#imps")).to_contain_text("for imp side")
+    check_widths(visitor)
+
+
+def test_what_cannot_serve_is_nowhere_green(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    page = visitor.page
+    visitor.enter(alice)
+    visitor.go("/findings/")
+    expect(page.get_by_role("heading", name="Not checked yet")).to_be_visible()
+    Edge.objects.filter(seller__name="Northgate").update(is_active=False)
+    check_night()
+    for address in ("/campaigns/", f"/campaigns/{booking.campaign_id}/", "/bookings/"):
+        visitor.go(address)
+        expect(page.locator("main .badge.bad", has_text="Blocked").first).to_be_visible()
+        expect(page.locator("main .badge.good")).to_have_count(0)
+        check_widths(visitor)
+    visitor.go("/")
+    page.click(".tile >> text=Blocked")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    visitor.go("/findings/")
+    expect(page.locator("#list")).to_contain_text("Nothing passes while Northgate → Solberg Soda")
+    expect(page.locator("#checked")).to_contain_text("Bookings checked")
+
+
+def test_the_editor_knows_own_names_and_tells_what_is_odd(
+    visitor: Visitor, alice: User, booking: Booking, operator: Organisation
+) -> None:
+    page = visitor.page
+    Audience.objects.create(organisation=operator, name="adults", expression="user.age >= 18")
+    visitor.enter(alice)
+    visitor.go(f"/campaigns/{booking.campaign_id}/edit/")
+    text, verdict = page.locator("[name=expression]"), page.locator(".verdict")
+    text.fill("@adults and geo.country = 'Germany'")
+    expect(verdict).to_have_text("Valid, with 1 thing to look at")
+    expect(page.locator(".paper mark")).to_have_text("'Germany'")
+    page.click(".hints >> text=Apply")
+    expect(text).to_have_value("@adults and geo.country = 'DEU'")
+    expect(verdict).to_have_text("✓ Valid")
+    expect(page.locator(".sentence")).to_have_text("Visits in audience adults, from DEU.")
+    text.fill("@adults and user.age < 10 and site.cat none of ('finance')")
+    expect(page.locator(".hints li")).to_have_count(2)
+    expect(page.locator(".hints")).to_contain_text("are never true together")
+    expect(page.locator(".hints")).to_contain_text("do not say site.cat are excluded")
+    check_widths(visitor)
