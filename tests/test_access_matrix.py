@@ -29,11 +29,12 @@ from exchange.api.explaining import EXPLAIN_PATH
 from exchange.market import services as market_services
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
 from exchange.market.visibility import NotVisible
-from exchange.serving.downloads import PREFIX, SnapshotDownloads
+from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
 from exchange.serving.http.messages import Route
 from exchange.snapshots.keys import publish_keys
+from matcher_ext.snapshot_files import PREFIX
 from tests.access_table import (
     KINDS,
     OPERATOR_SERVICES,

@@ -44,6 +44,7 @@ from exchange.serving.routed import RoutedBookings
 from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
+from matcher_ext.folding import fold_definitions
 from matcher_ext.items import Frame, Items, answer_visit
 from matcher_ext.live import State
 from matcher_ext.paths import Paths as RoutePaths
@@ -207,7 +208,7 @@ class LiveSnapshot:
         """All of them as one step, because laying out the changed part anew costs the same."""
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
-            definitions=fold_definitions(deltas),
+            definitions=fold_definitions(delta.definitions for delta in deltas),
             lent=[pair for delta in deltas for pair in delta.lent.items()],
             dead=dead,
             entries=texts,
@@ -312,21 +313,6 @@ def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str]
             rows[entry.row.booking_id] = entry.row
             texts[entry.row.booking_id] = entry.text
     return rows, texts, dead
-
-
-def fold_definitions(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
-    """In their order, without the former values of lists, each of which may be megabytes: a text
-    that refers to nothing can stand wherever an earlier one of its name did."""
-    every = [pair for delta in deltas for pair in delta.definitions.items()]
-    last = dict(every)
-    folded, seen = [], set()
-    for name, text in every:
-        if "@" in last[name]:
-            folded.append((name, text))
-        elif name not in seen:
-            folded.append((name, last[name]))
-        seen.add(name)
-    return folded
 
 
 def write_heading(manifest: Manifest, delta: int) -> bytes:

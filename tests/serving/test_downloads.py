@@ -15,7 +15,7 @@ from django.conf import settings
 
 from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
 from exchange.serving.directory import Manifest
-from exchange.serving.downloads import PREFIX
+from matcher_ext.snapshot_files import PREFIX
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, row
