@@ -195,10 +195,13 @@ class FollowedState:
         nothing."""
         opened = self.opened
         rows = opened.terms.booking_ids.searchsorted(ids)
-        reaches, prices, campaigns = (
-            column.take(rows, mode="clip") if len(column) else np.zeros(len(rows), column.dtype)
-            for column in (opened.reaches, opened.prices, opened.terms.campaign_ids)
-        )
+        reaches = np.zeros(len(ids), np.int64)
+        prices = np.zeros(len(ids), np.float64)
+        campaigns = np.zeros(len(ids), np.int64)
+        if len(opened.reaches):
+            opened.reaches.take(rows, out=reaches, mode="clip")
+            opened.prices.take(rows, out=prices, mode="clip")
+            opened.terms.campaign_ids.take(rows, out=campaigns, mode="clip")
         for place in np.flatnonzero(np.isin(ids, self.changed_ids)).tolist():
             changed = self.changed[ids[place].item()]
             reaches[place], prices[place] = changed.reach, changed.price

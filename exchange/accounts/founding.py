@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
 from exchange.accounts.models import LONGEST_LINK_LIFE, Organisation, Role, User
@@ -47,8 +46,7 @@ def find_founded() -> str | None:
 
 def check_name(field: str, value: str) -> str:
     """Of a founder's answer, as soon as it is given; raises ValidationError."""
-    model = Organisation if field == "name" else User
-    found: str = model._meta.get_field(field).clean(value, None)
-    if not found:
-        raise ValidationError("It cannot be empty.")
-    return found
+    made = Organisation(name=value) if field == "name" else User(username=value)
+    others = {each.name for each in made._meta.fields} - {field}
+    made.clean_fields(exclude=others)
+    return value

@@ -27,9 +27,9 @@ import msgspec
 import numpy
 import pyarrow as pa
 
-from exchange.serving.bookings import Integers
 from exchange.serving.instruments import ANSWERS_DROPPED
 from exchange.serving.live import LiveSnapshot
+from matcher_ext.ranking import Integers
 
 logger = logging.getLogger(__name__)
 

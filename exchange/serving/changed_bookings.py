@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from exchange.serving.bookings import BookingRow, Bookings, Integers, terms_of
+from exchange.serving.bookings import BookingRow, Bookings, terms_of
 from matcher_ext import Snapshot
 from matcher_ext.items import Items
-from matcher_ext.ranking import rank_between
+from matcher_ext.ranking import Integers, rank_between
 
 
 class BookingsView(Protocol):

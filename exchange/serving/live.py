@@ -23,7 +23,7 @@ from exchange.serving.answers import (
     write_items,
     write_warnings,
 )
-from exchange.serving.bookings import BookingRow, Bookings, Integers
+from exchange.serving.bookings import BookingRow, Bookings
 from exchange.serving.changed_bookings import (
     Beside,
     BookingsView,
@@ -50,6 +50,7 @@ from matcher_ext.live import State
 from matcher_ext.paths import Paths as RoutePaths
 from matcher_ext.plain_answers import PlainAnswers
 from matcher_ext.plain_requests import Stamps
+from matcher_ext.ranking import Integers
 
 NO_LIMIT = 2**63 - 1
 ON_ITS_WAY_SECONDS = 0.5

@@ -33,8 +33,10 @@ AMERICAN = {"geo": {"country": "USA"}}
 
 
 @contextmanager
-def running(directory: SnapshotDirectory, **environment: str) -> Iterator[EligibilityServer]:
-    server = start_server(directory, **environment)
+def running(directory: SnapshotDirectory, port: int | None = None) -> Iterator[EligibilityServer]:
+    """On that port, if it is to be found where another one was."""
+    address = {} if port is None else {"TREELINE_SERVING_ADDRESS": f"127.0.0.1:{port}"}
+    server = start_server(directory, processes=1, **address)
     try:
         yield server
     finally:
@@ -134,7 +136,7 @@ def test_no_answer_is_of_half_a_state(server: EligibilityServer, tmp_path: Path)
     """Every answer is that of one of the states that were ever live, whole."""
     changing = Changing(server.directory)
     changing.swap()
-    seen = set()
+    seen: set[frozenset[int]] = set()
     with follow(server.port, tmp_path, poll_seconds=0.01) as follower:
         wait_for(lambda: bool(state_of(follower)[0]), follower)
         until = time.monotonic() + PATIENCE_SECONDS
@@ -165,7 +167,7 @@ def test_goes_on_while_the_platform_is_away_and_follows_when_it_is_back(
         assert ids_of(follower) == [1]
         assert "away" in (follower.status().last_error or "")
         snapshot_id = publish(directory, {3: "publisher.id = 'herald'"})
-        with running(directory, TREELINE_SERVING_ADDRESS=f"127.0.0.1:{server.port}"):
+        with running(directory, server.port):
             wait_for(lambda: state_of(follower)[0] == snapshot_id, follower)
             wait_for(lambda: follower.status().failures == 0, follower)
             assert ids_of(follower) == [3]

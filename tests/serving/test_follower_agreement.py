@@ -174,7 +174,7 @@ def test_says_what_the_endpoint_says(
         for _ in range(12):
             visit = draw_visit(chance)
             limit = chance.choice([None, 1, 3, 100])
-            expected = client.ask(visit, **({} if limit is None else {"limit": limit})).document()
+            expected = client.ask(visit, limit=limit).document()
             assert follower.eligible("herald", visit, limit) == expected["eligible"]
             said += len(expected["eligible"])
             routed += sum(len(each["path"]) == 2 for each in expected["eligible"])
