@@ -16,7 +16,7 @@ from django.db.models import Count, Model, QuerySet
 from django.db.models.functions import Length
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from exchange.accounts.models import ApiKey, User
+from exchange.accounts.models import ApiKey, Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.findings.models import BookingFinding
 from exchange.market.models import (
@@ -52,6 +52,8 @@ LEFT_OUT = {
     **{f"{slug}-retire": ONLY_POST for slug in KINDS},
     **{f"{slug}-revert": ONLY_POST for slug in KINDS},
     "login": "it sends on whoever is logged in",
+    "password-link": "it is for who has the link and cannot log in",
+    "password-forgotten": "only where mail is sent",
     "admin:login": "it sends on to the exchange's log-in",
     "admin:logout": ONLY_POST,
     "admin:password_change": "the exchange's own page does it",
@@ -217,6 +219,7 @@ PICKS: dict[str, Callable[[User, bool], Picked]] = {
     "test-visit": pick_any(TestVisit),
     "api-key": pick_any(ApiKey),
     "person": pick_any(User),
+    "organisation": lambda *_: first_of(first=Organisation.objects.order_by("pk")),
 }
 
 

@@ -43,7 +43,7 @@ from exchange.market.seed import seeded_catalog  # noqa: E402
 from exchange.routing import Link  # noqa: E402
 from exchange.routing import Path as Route  # noqa: E402
 from exchange.serving.bookings import BookingRow, write_bookings  # noqa: E402
-from exchange.serving.callers import ELIGIBILITY_READ  # noqa: E402
+from exchange.serving.callers import ELIGIBILITY_READ, SNAPSHOT_READ  # noqa: E402
 from exchange.serving.directory import (  # noqa: E402
     BOOKINGS_FILE,
     INDEX_FILE,
@@ -107,9 +107,10 @@ def open_exchange(size: ExchangeSize, cache: Path) -> SnapshotDirectory:
 
 
 def write_keys(directory: SnapshotDirectory, graph: Graph) -> None:
-    """One key for all publishers."""
+    """One key for all publishers, and for the snapshot."""
     publishers = tuple(graph.parties[place].seller_id for place in graph.publishers)
-    directory.write_keys({hash_key(KEY): KeyEntry(publishers, LATER, (ELIGIBILITY_READ,))})
+    scopes = (ELIGIBILITY_READ, SNAPSHOT_READ)
+    directory.write_keys({hash_key(KEY): KeyEntry(publishers, LATER, scopes)})
 
 
 def make_market(graph: Graph, size: ExchangeSize, today: date) -> Market:

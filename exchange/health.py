@@ -22,6 +22,7 @@ from exchange.announcing import silent
 from exchange.broker import QueueState, look_at_queues
 from exchange.queues import QUEUES
 from exchange.serving.eligibility import service_for
+from exchange.snapshots.watching import Builds, BuildWatch
 from exchange.waits import probing
 
 LOOK_EVERY_SECONDS = 1.0
@@ -32,11 +33,13 @@ LOOKED_AT = ("database", "broker", "worker", "queues")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen at one moment. `queues` is empty if the broker did not answer."""
+    """What was seen at one moment. `queues` is empty if the broker did not answer, `builds` None
+    if the database did not."""
 
     at: float
     parts: dict[str, str]
     queues: tuple[QueueState, ...]
+    builds: Builds | None
 
 
 class Watch:
@@ -45,6 +48,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._last: Look | None = None
+        self._build_watch = BuildWatch()
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="health-watch", daemon=True).start()
@@ -55,13 +59,13 @@ class Watch:
             time.sleep(LOOK_EVERY_SECONDS)
 
     def look(self) -> None:
-        database = look_at_database()
+        database, builds = look_at_database(self._build_watch)
         try:
             queues = tuple(look_at_queues())
         except redis.RedisError:
             silent.open()
             gone = dict.fromkeys(("broker", "worker", "queues"), "unreachable")
-            self._last = Look(time.monotonic(), {"database": database, **gone}, ())
+            self._last = Look(time.monotonic(), {"database": database, **gone}, (), builds)
             return
         silent.close()
         parts = {
@@ -70,7 +74,7 @@ class Watch:
             "worker": describe_takers(queues),
             "queues": describe_waits(queues),
         }
-        self._last = Look(time.monotonic(), parts, queues)
+        self._last = Look(time.monotonic(), parts, queues, builds)
 
     def parts(self) -> dict[str, str]:
         """Nothing is ok that was not looked at lately."""
@@ -82,9 +86,17 @@ class Watch:
         return look.parts
 
     def queues(self) -> tuple[QueueState, ...]:
+        look = self._fresh()
+        return () if look is None else look.queues
+
+    def builds(self) -> Builds | None:
+        look = self._fresh()
+        return None if look is None else look.builds
+
+    def _fresh(self) -> Look | None:
         look = self._last
         is_fresh = look is not None and time.monotonic() - look.at <= STALE_SECONDS
-        return look.queues if look is not None and is_fresh else ()
+        return look if is_fresh else None
 
 
 watch = Watch()
@@ -116,14 +128,20 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     return JsonResponse(document, status=503 if live is None else 200)
 
 
-def look_at_database() -> str:
+def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None]:
+    """A database that answers and has no tables yet is there, and builds nothing."""
     try:
         with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
         connection.close()
-        return "unreachable"
-    return "ok"
+        return "unreachable", None
+    try:
+        with probing():
+            return "ok", build_watch.look()
+    except DatabaseError:
+        connection.close()
+        return "ok", None
 
 
 def describe_takers(queues: tuple[QueueState, ...]) -> str:

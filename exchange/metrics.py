@@ -25,7 +25,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     authorization = request.headers.get("Authorization", "")
     if not may_read(own_address(request), authorization, settings.METRICS_TOKEN):
         raise Http404
-    text = collect(service_for(settings.SNAPSHOT_DIR), QueueAges())
+    text = collect(service_for(settings.SNAPSHOT_DIR), QueueAges(), BuildStates())
     return HttpResponse(text, content_type=CONTENT_TYPE)
 
 
@@ -50,3 +50,22 @@ class QueueAges(Collector):
         for queue in watch.queues():
             ages.add_metric([queue.name], queue.waiting_seconds())
         yield ages
+
+
+class BuildStates(Collector):
+    """Likewise; without a database there are none."""
+
+    def collect(self) -> Iterator[Metric]:
+        builds = watch.builds()
+        if builds is None:
+            return
+        yield GaugeMetricFamily(
+            "treeline_builds_failed",
+            "Builds that failed since the last one that succeeded.",
+            value=builds.failed,
+        )
+        yield GaugeMetricFamily(
+            "treeline_changes_waiting_seconds",
+            "How long a saved change has been waiting for its delta.",
+            value=builds.waiting_seconds,
+        )

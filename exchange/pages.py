@@ -61,6 +61,7 @@ def main() -> int:
 
 def load_application() -> WSGIApplication:
     """With the first request's waiting done, and with bounds on the later ones'."""
+    import_module("exchange.wsgi")  # sets Django up, which the others need
     from exchange.health import watch
     from exchange.waits import limit_waits_of_pages
     from exchange.wsgi import application

@@ -1,4 +1,4 @@
-"""What every web request carries: an id, and security headers."""
+"""What every web request carries: an id, and security headers; and how many there were."""
 
 import re
 import uuid
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from prometheus_client import Counter
 
 from exchange.logs import current_request_id
 
@@ -13,6 +14,9 @@ View = Callable[[HttpRequest], HttpResponse]
 
 REQUEST_ID_HEADER = "X-Request-Id"
 WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+RESPONSES = Counter(
+    "treeline_page_responses", "Answers to people and to the REST API, by status.", ["code"]
+)
 
 
 class RequestIdMiddleware:
@@ -30,6 +34,18 @@ class RequestIdMiddleware:
         finally:
             current_request_id.reset(token)
         response[REQUEST_ID_HEADER] = request_id
+        return response
+
+
+class ResponseCountMiddleware:
+    """Counts what people are answered with; what nothing caught is a 500 by then."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        RESPONSES.labels(str(response.status_code)).inc()
         return response
 
 

@@ -92,6 +92,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "exchange.requests.RequestIdMiddleware",
+    "exchange.requests.ResponseCountMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "exchange.requests.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -212,6 +213,15 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_SENSITIVE_PARAMETERS = ["csrfmiddlewaretoken"]
+
+# Without a host no mail is sent, and nobody is offered any.
+EMAIL_HOST = env_text("TREELINE_EMAIL_HOST")
+EMAIL_PORT = env_int("TREELINE_EMAIL_PORT", 587)
+EMAIL_HOST_USER = env_text("TREELINE_EMAIL_USER")
+EMAIL_HOST_PASSWORD = env_text("TREELINE_EMAIL_PASSWORD")
+EMAIL_USE_TLS = env_bool("TREELINE_EMAIL_TLS", default=True)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env_text("TREELINE_EMAIL_FROM", "treeline@localhost")
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "dashboard"

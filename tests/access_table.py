@@ -19,6 +19,7 @@ from exchange.accounts.services import (
     create_api_key,
     reset_password,
     revoke_api_key,
+    save_organisation,
     save_person,
 )
 from exchange.market import services
@@ -145,6 +146,8 @@ PAGES: dict[str, Page] = {
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),
     "password-change": Page(get=200, post=422),
+    "password-forgotten": Page(get=404, post=404, anonymous=404),  # no mail is sent in these tests
+    "password-link": Page(get=404, post=404, anonymous=404, arguments=lambda _: ["nobody-s"]),
     "dashboard": listing(),
     **{
         f"{kind}-list": listing()
@@ -188,6 +191,15 @@ PAGES: dict[str, Page] = {
     ),
     "api-key-list": Page(get=200, roles=frozenset(ADMINS)),
     "api-key-revoke": acting("api-key"),
+    "organisation-list": Page(get=200, roles=frozenset(ADMINS), is_operators=True),
+    "organisation-create": Page(get=200, post=422, roles=frozenset(ADMINS), is_operators=True),
+    "organisation-edit": Page(
+        get=200,
+        post=422,
+        roles=frozenset(ADMINS),
+        is_operators=True,
+        arguments=lambda world: [world.exchange.herald.organisation.pk],
+    ),
     "person-list": Page(get=200, roles=frozenset(ADMINS)),
     "person-password": acting("person", answer=200),
     "person-switch": acting("person", active="no"),
@@ -262,7 +274,7 @@ SERVICES: dict[Callable[..., object], Service] = {
     reset_password: Service("person", lambda it, by: reset_password(person=it, by=by)),
 }
 # Services that everybody's market is touched by: the exchange's people with these roles only.
-OPERATOR_SERVICES = {create_run, request_run}
+OPERATOR_SERVICES = {create_run, request_run, save_organisation}
 
 
 def furnish(exchange: Exchange) -> World:

@@ -19,8 +19,8 @@ from exchange.accounts.models import User
 from exchange.market.models import ValueList
 from exchange.market.services import save_value_list
 from exchange.pages import DEFAULT_THREADS
-from exchange.serving.downloads import PREFIX
 from exchange.serving.endpoint import BATCH_PATH, PATH
+from matcher_ext.snapshot_files import PREFIX
 from tests.conftest import TreelineServer
 from tests.people import alice, operator
 

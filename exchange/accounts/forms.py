@@ -19,6 +19,14 @@ from exchange.market.visibility import owned
 from exchange.web.forms.naming import NamedChoice
 
 
+class NameForm(forms.ModelForm):  # type: ignore[type-arg]
+    """An organisation; what it trades as are its parties."""
+
+    class Meta:
+        model = Organisation
+        fields = ["name"]
+
+
 class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
     """Only the exchange's administrators choose the organisation; for others it is their own."""
 
@@ -103,4 +111,8 @@ class PersonForm(OrganisationForm):
         fields = ["username", "first_name", "last_name", "email", "role", "organisation"]
         field_classes = {"organisation": NamedChoice}
         labels = {"username": "Login name"}
-        help_texts = {"username": "", "role": "What they may change; everyone may look."}
+        help_texts = {
+            "username": "",
+            "email": "Where a link goes if they forget the password.",
+            "role": "What they may change; everyone may look.",
+        }

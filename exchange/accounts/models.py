@@ -13,6 +13,7 @@ from django.utils import timezone
 
 # A revocation that cannot reach a server is bounded by the key's end.
 LONGEST_KEY_LIFE = timedelta(days=366)
+LONGEST_LINK_LIFE = timedelta(days=7)
 
 
 class Organisation(models.Model):
@@ -77,6 +78,31 @@ class User(AbstractUser):
         if self.organisation is None or self.organisation.is_operator:
             return role
         return f"{role} of {self.organisation.name}"
+
+
+class PasswordLink(models.Model):
+    """Lets a person choose a password, once, before it ends. Only the hash of its secret is kept.
+    A newer one, or a chosen password, ends those before: `ended_at`."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="password_links")
+    hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(hash__regex=r"^[0-9a-f]{64}$"), name="password_link_holds_a_hash"
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__lte=F("created_at") + LONGEST_LINK_LIFE),
+                name="password_link_ends_within_a_week",
+            ),
+        ]
 
 
 class Scope(models.TextChoices):

@@ -23,6 +23,7 @@ Editable = Literal[
     "test_visit",
     "api_key",
     "person",
+    "organisation",
 ]
 Job = Literal["snapshot_build", "report_run"]
 
@@ -35,8 +36,9 @@ MAY_EDIT: dict[Role, frozenset[Editable]] = {
     Role.GRAPH_OPERATOR: frozenset({"party", "edge", "audience", "value_list", "attribute"}),
     Role.ADMIN: frozenset(get_args(Editable)),
 }
-# The catalogue is one for all: only people of the exchange's operator change it.
-OPERATORS_ONLY: frozenset[Editable] = frozenset({"attribute"})
+# The catalogue is one for all, and who takes part is the exchange's to say: only people of its
+# operator change them.
+OPERATORS_ONLY: frozenset[Editable] = frozenset({"attribute", "organisation"})
 
 MAY_START: dict[Role, frozenset[Job]] = {
     Role.VIEWER: frozenset(),
@@ -57,6 +59,7 @@ PLURALS: dict[Editable, str] = {
     "test_visit": "test visits",
     "api_key": "API keys",
     "person": "people",
+    "organisation": "organisations",
 }
 
 

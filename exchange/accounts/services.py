@@ -1,8 +1,9 @@
-"""API keys and people: made, changed and ended, by those who may. Also the end of demo access.
+"""API keys, organisations and people: made, changed and ended, by those who may. Also the end of
+demo access.
 
 `by` is the person who asks; without it the caller is the command line, which may do anything. A
-key's text and a new password are returned once and never kept; `seed` is what a form draws them
-from (`seeds`), so that one that is sent twice makes one of them.
+key's text and the secret of a link are returned once and never kept; `seed` is what a form draws
+them from (`seeds`), so that one that is sent twice makes one of them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,17 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Role, Scope, User
-from exchange.accounts.permissions import is_exchange_operator
+from exchange.accounts.models import (
+    LONGEST_KEY_LIFE,
+    LONGEST_LINK_LIFE,
+    ApiKey,
+    Organisation,
+    Role,
+    Scope,
+    User,
+)
+from exchange.accounts.password_links import SECRET_BYTES, make_link, usable_links
+from exchange.accounts.permissions import is_exchange_operator, require_edit
 from exchange.accounts.seeds import SHOWN_AGAIN, draw_secret
 from exchange.announcing import announce
 from exchange.market.models import Party
@@ -27,7 +37,6 @@ KEY_PREFIX = "tl_"
 KEY_BYTES = 32
 START_LENGTH = 8
 USUAL_KEY_LIFE = timedelta(days=180)
-PASSWORD_BYTES = 12
 # What is asked at a publisher, for which the key must name it.
 PUBLISHER_SCOPES = frozenset({Scope.ELIGIBILITY_READ, Scope.EXPLAIN_READ})
 
@@ -158,32 +167,41 @@ def publish_keys_on_commit() -> None:
 
 
 @transaction.atomic
+def save_organisation(*, organisation: Organisation, by: User) -> None:
+    """Who runs the exchange is decided when it is founded, and not here."""
+    require_edit(by, "organisation")
+    if organisation._state.adding:
+        organisation.is_operator = False
+    organisation.full_clean()
+    save_unique(organisation)
+
+
+@transaction.atomic
 def save_person(*, person: User, by: User, seed: bytes | None = None) -> str | None:
-    """A new person's first password, to be handed over once; None for one who has one already."""
+    """The secret of a new person's invitation, to be handed over once: with it they choose a
+    password. None for one who was there before."""
     refuse_own_end(person, by)
     require_person(person, by)
-    is_new = person._state.adding
-    if not is_new:
+    if not person._state.adding:
         person.full_clean(exclude=["password"])
         save_unique(person, unchecked=["password"])
         return None
-    password = draw_secret(seed, PASSWORD_BYTES)
-    person.set_password(password)
+    person.set_unusable_password()
     person.full_clean()
     save_unique(person)
-    return password
+    return make_link(person=person, life=LONGEST_LINK_LIFE, by=by, seed=seed)
 
 
 def find_just_made(*, username: str, reader: User, seed: bytes | None) -> tuple[User, str] | None:
-    """The person whom the same form made a moment ago, with the password that it drew for them,
+    """The person whom the same form made a moment ago, with the secret that it drew for them,
     unless they have used it."""
-    since = timezone.now() - SHOWN_AGAIN
-    people = visible(User.objects.all(), reader).filter(date_joined__gt=since, last_login=None)
-    person = people.filter(username=username).first()
-    password = draw_secret(seed, PASSWORD_BYTES)
-    if seed is None or person is None or not person.check_password(password):
+    if seed is None:
         return None
-    return person, password
+    secret = draw_secret(seed, SECRET_BYTES)
+    links = usable_links(secret).filter(created_at__gt=timezone.now() - SHOWN_AGAIN)
+    people = visible(User.objects.all(), reader).filter(password_links__in=links)
+    person = people.filter(username=username).first()
+    return None if person is None else (person, secret)
 
 
 def require_person(person: User, by: User) -> None:
@@ -201,9 +219,9 @@ def refuse_own_end(person: User, by: User) -> None:
 
 @transaction.atomic
 def reset_password(*, person: User, by: User, seed: bytes | None = None) -> str:
-    """The new password, to be handed over once. It ends every session of theirs."""
+    """The secret of a link with which they choose another password, to be handed over once. The
+    old one, and every session of theirs, end now."""
     require_person(person, by)
-    password = draw_secret(seed, PASSWORD_BYTES)
-    person.set_password(password)
+    person.set_unusable_password()
     person.save(update_fields=["password"])
-    return password
+    return make_link(person=person, life=LONGEST_LINK_LIFE, by=by, seed=seed)

@@ -19,10 +19,10 @@ from django.views.decorators.http import require_safe
 from exchange.api.explaining import EXPLAIN_PATH, ExplainRequest
 from exchange.serving.callers import ELIGIBILITY_READ, EXPLAIN_READ, SNAPSHOT_READ
 from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID
-from exchange.serving.downloads import BOOKINGS_LINES, DELTA_LINES, PREFIX
 from exchange.serving.endpoint import BATCH_PATH, PATH
 from exchange.serving.problems import CONTENT_TYPE
 from exchange.serving.requests import EligibilityRequest
+from matcher_ext.snapshot_files import BOOKINGS_LINES, DELTA_LINES, HASHES_FILE, PREFIX, TERMS_FILE
 
 OPENAPI_PATH = "/api/v1/openapi.json"
 REFUSALS = (400, 401, 403, 405, 408, 413, 422, 429, 431, 503)
@@ -145,21 +145,33 @@ EITHER: Document = {
 }
 LIVE_SNAPSHOT: Document = {
     "type": "object",
-    "required": ["snapshot_id", "delta", "built_delta", "read_at", "bookings", "files"],
+    "required": ["snapshot_id", "delta", "built_delta", "log_id", "read_at", "files", "sha256"],
     "properties": {
         "snapshot_id": {"type": "string"},
         "delta": {"type": "integer", "description": "Number of the last change that is served."},
         "built_delta": {"type": "integer", "description": "Of the last one in the files."},
+        "log_id": {"type": "string", "description": "Of the log that the changes are in."},
         "read_at": {"type": "string", "format": "date-time"},
         "activated_at": {"type": "string", "format": "date-time"},
         "bookings": {"type": "integer"},
         "files": {"type": "object", "additionalProperties": {"type": "string"}},
+        "sha256": {"type": "string", "description": "Of all that stands before it."},
     },
 }
 CHANGE: Document = {
     "type": "object",
     "description": "What `LiveIndex.apply_record` takes, and the changed bookings.",
-    "required": ["number", "definitions", "dead", "entries", "routes", "lent", "bookings"],
+    "required": [
+        "number",
+        "definitions",
+        "dead",
+        "entries",
+        "routes",
+        "lent",
+        "bookings",
+        "reaches",
+        "sha256",
+    ],
     "properties": {
         "number": {"type": "integer"},
         "definitions": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -168,6 +180,12 @@ CHANGE: Document = {
         "routes": {"type": ["object", "null"]},
         "lent": {"type": "object"},
         "bookings": {"type": "array", "items": {"$ref": "#/components/schemas/Eligible"}},
+        "reaches": {
+            "type": "object",
+            "description": "Of each booking what a visit's own path is known by (0: it has one "
+            "path), and what the path's share is taken of.",
+        },
+        "sha256": {"type": "string", "description": "Of all that stands before it in the line."},
     },
 }
 PROBLEM: Document = {
@@ -230,7 +248,13 @@ LINES = "application/x-ndjson"
 FILES = {
     INDEX_FILE: ("What `matcher_ext.Snapshot` opens", "application/octet-stream", "File"),
     BOOKINGS_LINES: ("A line per booking, as answers name it", LINES, "Eligible"),
+    TERMS_FILE: (
+        "A row per booking: what its place in answers depends on, as `numpy.load` opens it",
+        "application/octet-stream",
+        "File",
+    ),
     CATALOG_FILE: ("The attributes", "application/octet-stream", "File"),
+    HASHES_FILE: ("SHA-256 of the files", JSON_LINE, "Hashes"),
     DELTA_LINES: ("A line per change since it was built, oldest first", LINES, "Change"),
 }
 SNAPSHOT_PARAMETER: Document = {
@@ -246,12 +270,20 @@ AFTER_PARAMETER: Document = {
     "description": "The number of the last change that you have; only later ones are sent.",
     "schema": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1, "default": 0},
 }
+LOG_PARAMETER: Document = {
+    "name": "log",
+    "in": "query",
+    "description": "The log that you follow; if it is not the live one any more, that is a 404.",
+    "schema": {"type": "string"},
+}
 
 
 def describe_files() -> Document:
     paths: Document = {}
     for name, (summary, kind, shape) in FILES.items():
-        parameters = [SNAPSHOT_PARAMETER, *([AFTER_PARAMETER] if name == DELTA_LINES else [])]
+        parameters = [SNAPSHOT_PARAMETER]
+        if name == DELTA_LINES:
+            parameters += [AFTER_PARAMETER, LOG_PARAMETER]
         paths[f"{PREFIX}{{snapshot_id}}/{name}"] = get(summary, kind, shape, parameters)
     return paths
 
@@ -281,6 +313,7 @@ def describe_shapes() -> Document:
         "LiveSnapshot": LIVE_SNAPSHOT,
         "Change": CHANGE,
         "File": {"type": "string", "format": "binary"},
+        "Hashes": {"type": "object", "additionalProperties": {"type": "string"}},
         "Eligible": ELIGIBLE,
         "Warning": WARNING,
         "Problem": PROBLEM,

@@ -27,12 +27,12 @@ import msgspec
 import numpy
 import pyarrow as pa
 
-from exchange.serving.bookings import Integers
 from exchange.serving.instruments import ANSWERS_DROPPED
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.requests import request_decoder
 from exchange.serving.visits import flatten, stamp_milliseconds
+from matcher_ext.ranking import Integers
 
 if TYPE_CHECKING:
     from matcher_ext.desk import Kept as KeptRequest

@@ -14,8 +14,8 @@ from typing import Annotated
 
 import msgspec
 
-from exchange.serving.bookings import Integers
 from exchange.serving.changed_bookings import BookingsView
+from matcher_ext.ranking import Integers
 
 WarningNote = tuple[str, str]  # a code, and the attribute that it is about
 

@@ -8,11 +8,12 @@ from httptools import HttpParserInvalidURLError, parse_url
 
 from exchange.serving.answer_log import AnswerLog, Retention
 from exchange.serving.configuration import Configuration
-from exchange.serving.downloads import PREFIX, SnapshotDownloads
+from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
 from exchange.serving.http.messages import Request, Route
 from exchange.serving.operating import Health, Metrics, Nowhere, Readiness
+from matcher_ext.snapshot_files import PREFIX
 
 
 class Application:

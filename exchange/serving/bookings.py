@@ -13,7 +13,7 @@ Rows are found by binary search, so no Python object exists for a booking that i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from exchange.serving.directory import DirectoryError
 from matcher_ext import Snapshot
 from matcher_ext.items import Items
+from matcher_ext.ranking import Integers, Terms, count_before
+from matcher_ext.snapshot_files import TERMS
 
-Integers = NDArray[np.signedinteger]
 # In a JSON text every quotation mark is escaped, so this occurs only where it is meant.
 NET_CPM_AT = b',"net_cpm":'
 
@@ -111,7 +112,7 @@ def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
             as_integers([publishers[row.publisher] for row in rows], pa.int32()),
             as_bytes([name.encode() for name in publishers], pa.string()),
         ),
-        as_integers(ranks(rows), pa.int32()),
+        as_integers(terms_of(rows).ranks(), pa.int32()),
         as_bytes([item for item, _ in fragments], pa.large_binary()),
         as_integers([path_at for _, path_at in fragments], pa.int32()),
         as_integers([row.reach for row in rows], pa.int64()),
@@ -142,12 +143,13 @@ def as_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), buffers)
 
 
-def ranks(rows: Sequence[BookingRow]) -> Integers:
-    worth = np.array([-row.net_cpm for row in rows], np.float64)
-    order = np.lexsort((np.array([row.campaign_id for row in rows], np.int64), worth))
-    places = np.empty(len(rows), np.int32)
-    places[order] = np.arange(len(rows), dtype=np.int32)
-    return places
+def terms_of(rows: Collection[BookingRow]) -> Terms:
+    """What decides their order in answers."""
+    return Terms(
+        np.array([row.net_cpm for row in rows], np.float64),
+        np.array([row.campaign_id for row in rows], np.int64),
+        np.array([row.booking_id for row in rows], np.int64),
+    )
 
 
 class Bookings:
@@ -212,24 +214,10 @@ class Bookings:
     def prices_of(self, rows: Integers) -> NDArray[np.float64]:
         return self._floats("price").take(rows)
 
-    def count_before(
-        self, net_cpm: NDArray[np.float64], campaign_ids: Integers, booking_ids: Integers
-    ) -> Integers:
-        """How many come before each of some other bookings in the order of answers: all are
-        searched for at once, so that the number of steps does not depend on theirs."""
-        low = np.zeros(len(booking_ids), np.int64)
-        high = np.full(len(booking_ids), len(self), np.int64)
-        worth, campaigns = self._floats("net_cpm"), self._integers("campaign_id")
-        while (is_open := low < high).any():
-            middle = (low + high) // 2
-            rows = self._rows_by_rank.take(middle, mode="clip")
-            gain, campaign, booking = worth[rows] - net_cpm, campaigns[rows], self._ids[rows]
-            is_before = (gain > 0) | (gain == 0) & (
-                (campaign < campaign_ids) | (campaign == campaign_ids) & (booking < booking_ids)
-            )
-            low = np.where(is_open & is_before, middle + 1, low)
-            high = np.where(is_open & ~is_before, middle, high)
-        return low
+    def count_before(self, others: Terms) -> NDArray[np.int64]:
+        """How many come before each of some other bookings in the order of answers."""
+        below = Terms(self._floats("net_cpm"), self._integers("campaign_id"), self._ids)
+        return count_before(below, self._rows_by_rank, others)
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
         """In the order of answers, at most `limit` of them."""
@@ -252,6 +240,17 @@ class Bookings:
         """The JSON items of these rows."""
         offsets, content = self._offsets, self._content
         return [content[offsets[row] : offsets[row + 1]] for row in rows]
+
+    def terms(self, start: int, stop: int) -> bytes:
+        """Of these rows, as `terms.npy` holds them; a line of the bookings has its end beside."""
+        part = np.empty(stop - start, TERMS)
+        for name in ("booking_id", "campaign_id", "rank", "reach"):
+            part[name] = self._integers(name)[start:stop]
+        for name in ("price", "net_cpm"):
+            part[name] = self._floats(name)[start:stop]
+        offsets = np.frombuffer(self._offsets, np.int64, count=stop - start + 1, offset=8 * start)
+        part["line_bytes"] = np.diff(offsets) + 1
+        return part.tobytes()
 
     def pathless_fragments(self, rows: Sequence[int]) -> list[bytes]:
         offsets, content = self._offsets, self._content

@@ -12,9 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from exchange.serving.bookings import BookingRow, Bookings, Integers
+from exchange.serving.bookings import BookingRow, Bookings, terms_of
 from matcher_ext import Snapshot
 from matcher_ext.items import Items
+from matcher_ext.ranking import Integers, rank_between
 
 
 class BookingsView(Protocol):
@@ -47,7 +48,7 @@ class Beside(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, below: Bookings, rows: Collection[BookingRow]) -> dict[int, Beside]:
         """By booking id."""
-        gaps = below.count_before(*order_of(rows)).tolist()
+        gaps = below.count_before(terms_of(rows)).tolist()
         return {
             row.booking_id: cls(row, gap, row.fragment())
             for row, gap in zip(rows, gaps, strict=True)
@@ -64,7 +65,7 @@ class ChangedBookings:
         rows = [beside.row for beside in besides]
         self._ids = np.array([row.booking_id for row in rows], np.int64)
         self._campaign_ids = np.array([row.campaign_id for row in rows], np.int64)
-        self._ranks = rank_between(besides)
+        self._ranks = rank_between(terms_of(rows), np.array([each.gap for each in besides]))
         self._items = [beside.item for beside in besides]
         self._reaches = np.array([row.reach for row in rows], np.int64)
         self._prices = np.array([row.price for row in rows], np.float64)
@@ -154,27 +155,3 @@ class ChangedBookings:
         campaigns[~beside] = self._below.campaigns_of(rows[~beside])
         campaigns[beside] = self._campaign_ids.take(rows[beside] - self._size)
         return campaigns
-
-
-def order_of(
-    rows: Collection[BookingRow],
-) -> tuple[NDArray[np.float64], Integers, Integers]:
-    """What decides the order of answers: net CPM descending, then campaign, then booking."""
-    return (
-        np.array([row.net_cpm for row in rows], np.float64),
-        np.array([row.campaign_id for row in rows], np.int64),
-        np.array([row.booking_id for row in rows], np.int64),
-    )
-
-
-def rank_between(besides: Sequence[Beside]) -> NDArray[np.float64]:
-    """For each a number between the ranks of its neighbours below, in the order of answers."""
-    net_cpm, campaign_ids, booking_ids = order_of([beside.row for beside in besides])
-    order = np.lexsort((booking_ids, campaign_ids, -net_cpm))
-    gaps = np.array([beside.gap for beside in besides], np.int64)[order]
-    _, firsts, counts = np.unique(gaps, return_index=True, return_counts=True)
-    neighbours = np.repeat(counts, counts)
-    turn = np.arange(len(gaps)) - np.repeat(firsts, counts) + 1
-    ranks = np.empty(len(besides), np.float64)
-    ranks[order] = gaps - 1 + turn / (neighbours + 1)
-    return ranks

@@ -21,7 +21,7 @@ from exchange.serving.answers import (
     write_warnings,
 )
 from exchange.serving.bid_sources import make_bid_reader
-from exchange.serving.bookings import BookingRow, Bookings, Integers
+from exchange.serving.bookings import BookingRow, Bookings
 from exchange.serving.changed_bookings import (
     Beside,
     BookingsView,
@@ -43,9 +43,11 @@ from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
 from matcher_ext.bid_requests import BidReader
+from matcher_ext.folding import fold_definitions
 from matcher_ext.items import Items
 from matcher_ext.json_visits import Stamps
 from matcher_ext.live import State
+from matcher_ext.ranking import Integers
 from matcher_ext.state_answers import StateAnswers
 
 ON_ITS_WAY_SECONDS = 0.5
@@ -206,7 +208,7 @@ class LiveSnapshot:
         """All of them as one step, because laying out the changed part anew costs the same."""
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
-            definitions=fold_definitions(deltas),
+            definitions=fold_definitions(delta.definitions for delta in deltas),
             lent=[pair for delta in deltas for pair in delta.lent.items()],
             dead=dead,
             entries=texts,
@@ -292,21 +294,6 @@ def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str]
             rows[entry.row.booking_id] = entry.row
             texts[entry.row.booking_id] = entry.text
     return rows, texts, dead
-
-
-def fold_definitions(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
-    """In their order, without the former values of lists, each of which may be megabytes: a text
-    that refers to nothing can stand wherever an earlier one of its name did."""
-    every = [pair for delta in deltas for pair in delta.definitions.items()]
-    last = dict(every)
-    folded, seen = [], set()
-    for name, text in every:
-        if "@" in last[name]:
-            folded.append((name, text))
-        elif name not in seen:
-            folded.append((name, last[name]))
-        seen.add(name)
-    return folded
 
 
 def write_heading(manifest: Manifest, delta: int) -> bytes:

@@ -69,7 +69,11 @@ ENUMERATIONS: dict[str, dict[int | str, str]] = {
     ),
     "user.gender": {"F": "female", "M": "male", "O": "other"},
 }
-BRANDS = {"google chrome": "chrome", "microsoft edge": "edge", "samsung internet": "samsung_internet"}
+BRANDS = {
+    "google chrome": "chrome",
+    "microsoft edge": "edge",
+    "samsung internet": "samsung_internet",
+}
 # The first that a user agent names; those who name others as well come first.
 AGENTS = (
     ("Edg", "edge"),

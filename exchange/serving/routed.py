@@ -7,21 +7,14 @@ Made only for answers that have such a booking; all others are put together from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from exchange.serving.bookings import NET_CPM_AT, Integers
+from exchange.serving.bookings import NET_CPM_AT
 from exchange.serving.changed_bookings import SharedBookings
-
-
-class Paths(Protocol):
-    """What the index found: see `matcher_ext.paths.Paths`."""
-
-    def shares(self, keys: NDArray[np.int64]) -> NDArray[np.float64]: ...
-    def labels(self, key: int) -> list[str]: ...
+from matcher_ext.ranking import Integers, Paths, Terms, fee_percent_of, find_worth
 
 
 class RoutedBookings:
@@ -32,9 +25,9 @@ class RoutedBookings:
         self._paths = paths
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
-        rows = self._below.rows_of(np.sort(booking_ids))
+        rows = self._below.rows_of(booking_ids)
         net_cpm, _ = self._worth(rows)
-        order = np.lexsort((rows, self._below.campaigns_of(rows), -net_cpm))
+        order = Terms(net_cpm, self._below.campaigns_of(rows), booking_ids).order()
         best: list[int] = rows.take(order[:limit]).tolist()
         return best
 
@@ -62,7 +55,7 @@ class RoutedBookings:
             items[place] = self._write_item(
                 bytes(items[place]),
                 net_cpm[place].item(),
-                round(100 * (1 - shares[place].item()), 4),
+                fee_percent_of(shares[place].item()),
                 self._paths.labels(reaches[place].item()) if has_paths else None,
             )
         return items
@@ -78,8 +71,4 @@ class RoutedBookings:
 
     def _worth(self, rows: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What is left of each row's price, and the share that it is."""
-        reaches = self._below.reaches_of(rows)
-        shares = np.ones(len(rows), np.float64)
-        takes_any = reaches != 0
-        shares[takes_any] = self._paths.shares(np.ascontiguousarray(reaches[takes_any]))
-        return np.round(self._below.prices_of(rows) * shares, 4), shares
+        return find_worth(self._below.prices_of(rows), self._below.reaches_of(rows), self._paths)

@@ -23,7 +23,6 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from exchange.serving.bookings import Integers
 from exchange.serving.deltas import Delta, checksum
 from exchange.serving.directory import (
     DirectoryError,
@@ -33,6 +32,7 @@ from exchange.serving.directory import (
     decode,
     write_aside,
 )
+from matcher_ext.ranking import Integers
 
 STOPS_FILE = "stops.json"
 MOST_GROUPS = 256

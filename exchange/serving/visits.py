@@ -1,8 +1,4 @@
-"""Brings a caller's visit into the form that the index reads: a flat dict of dotted names.
-
-Bounds what a visit may hold and stamps what is not the caller's to say; what its values mean is the
-index's business.
-"""
+"""Visits as callers send them, in the index's form; what is too large is the caller's problem."""
 
 from __future__ import annotations
 
@@ -11,75 +7,39 @@ from datetime import datetime
 from http import HTTPStatus
 
 from exchange.serving.problems import ProblemError
+from matcher_ext import visits
+from matcher_ext.visits import PUBLISHER, STAMPED, STAMPED_TIMES, VisitError, stamp_milliseconds
 
-MAX_ATTRIBUTES = 500
-MAX_DEPTH = 8
-MAX_NAME_LENGTH = 200
-MAX_LIST_LENGTH = 10_000
-# The server's clock decides, never the visit: a flight or a daypart must not be the caller's to
-# choose. `local_time` is the same instant, shifted by the index to the visitor's own clock.
-STAMPED_TIMES = ("time", "local_time")
-PUBLISHER = "publisher.id"
-STAMPED = {*STAMPED_TIMES, PUBLISHER}
+__all__ = [
+    "PUBLISHER",
+    "STAMPED",
+    "STAMPED_TIMES",
+    "copy_flat",
+    "flatten",
+    "stamp",
+    "stamp_milliseconds",
+]
 
 
 def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
     stamp_milliseconds(flat, publisher, int(at.timestamp() * 1000))
 
 
-def stamp_milliseconds(flat: dict[str, object], publisher: str, at: int) -> None:
-    for name in STAMPED_TIMES:
-        flat[name] = at
-    flat[PUBLISHER] = publisher
-
-
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """`{"geo": {"country": "USA"}}` becomes `{"geo.country": "USA"}`.
-
-    An object under the name of an attribute is that attribute's value (a position is one).
-    """
-    flat: dict[str, object] = {}
-    _flatten_into(flat, "", visit, names, MAX_DEPTH)
-    bound_lists(flat)
-    return flat
+    """See `matcher_ext.visits.flatten`."""
+    try:
+        return visits.flatten(visit, names)
+    except VisitError as error:
+        raise invalid_visit(error) from None
 
 
 def copy_flat(visit: Mapping[str, object], names: frozenset[str]) -> dict[str, object] | None:
-    """The same for a visit that is flat already and knows only these names, as most are; else
-    None."""
-    if not visit.keys() <= names:
-        return None
-    flat = dict(visit)
-    bound_lists(flat)
-    return flat
+    """See `matcher_ext.visits.copy_flat`."""
+    try:
+        return visits.copy_flat(visit, names)
+    except VisitError as error:
+        raise invalid_visit(error) from None
 
 
-def bound_lists(flat: Mapping[str, object]) -> None:
-    for value in flat.values():
-        if type(value) is list and len(value) > MAX_LIST_LENGTH:
-            raise invalid_visit(f"A list may have {MAX_LIST_LENGTH} elements, not more.")
-
-
-def _flatten_into(
-    flat: dict[str, object],
-    prefix: str,
-    part: Mapping[str, object],
-    names: Collection[str],
-    depth: int,
-) -> None:
-    if not depth:
-        raise invalid_visit(f"Objects in a visit may be nested {MAX_DEPTH} deep, not deeper.")
-    for key, value in part.items():
-        name = prefix + key
-        if isinstance(value, dict) and name not in names:
-            _flatten_into(flat, name + ".", value, names, depth - 1)
-        elif len(flat) >= MAX_ATTRIBUTES:
-            raise invalid_visit(f"A visit may carry {MAX_ATTRIBUTES} attributes, not more.")
-        elif len(name) > MAX_NAME_LENGTH:
-            raise invalid_visit(f"A name may have {MAX_NAME_LENGTH} characters, not more.")
-        else:
-            flat[name] = value
-
-
-def invalid_visit(detail: str) -> ProblemError:
-    return ProblemError(HTTPStatus.BAD_REQUEST, "invalid_visit", detail)
+def invalid_visit(error: VisitError) -> ProblemError:
+    return ProblemError(HTTPStatus.BAD_REQUEST, "invalid_visit", str(error))

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exchange.market.models import Booking
-from exchange.serving.bookings import Integers, read_booking_ids
+from exchange.serving.bookings import read_booking_ids
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import BOOKINGS_FILE, DirectoryError, Manifest, SnapshotDirectory
 from exchange.serving.recovery import find_named, find_stops
@@ -21,6 +21,7 @@ from exchange.snapshots.changes import Changes, read_changes
 from exchange.snapshots.composing import edge_name
 from exchange.snapshots.market import one_moment
 from exchange.snapshots.models import Change, ChangeKind
+from matcher_ext.ranking import Integers
 
 
 def note_record(directory: SnapshotDirectory, delta: Delta) -> None:

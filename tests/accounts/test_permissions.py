@@ -26,7 +26,7 @@ EDITS: dict[str, set[Editable]] = {
     "dave": set(),
     "erin": {
         *("party", "edge", "campaign", "booking", "audience", "value_list", "test_visit"),
-        *("attribute", "api_key", "person"),
+        *("attribute", "api_key", "person", "organisation"),
     },
 }
 STARTS: dict[str, set[Job]] = {

@@ -12,12 +12,14 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
+from exchange.accounts.password_links import find_person
 from exchange.accounts.services import (
     create_api_key,
     disable_demo_access,
     hash_api_key,
     reset_password,
     revoke_api_key,
+    save_organisation,
     save_person,
 )
 from exchange.market.models import Party
@@ -170,16 +172,16 @@ def new_person(organisation: Organisation, **fields: Any) -> User:
     return User(username="frank", organisation=organisation, **fields)
 
 
-def test_an_administrator_adds_a_person_and_hands_over_the_password(exchange: Exchange) -> None:
+def test_an_administrator_invites_a_person_and_hands_over_the_link(exchange: Exchange) -> None:
     admin = exchange.herald.admin
     frank = new_person(exchange.herald.organisation, role=Role.ANALYST)
-    password = save_person(person=frank, by=admin)
-    assert password is not None
-    assert User.objects.get(username="frank").check_password(password)
+    secret = save_person(person=frank, by=admin)
+    assert secret is not None
+    assert find_person(secret) == frank
     frank.role = Role.VIEWER
     assert save_person(person=frank, by=admin) is None
     assert User.objects.get(username="frank").role == Role.VIEWER
-    assert User.objects.get(username="frank").check_password(password)
+    assert find_person(secret) == frank
 
 
 def test_nobody_adds_people_elsewhere_or_moves_them(exchange: Exchange) -> None:
@@ -208,11 +210,14 @@ def test_an_administrator_cannot_lock_themselves_out(
         save_person(person=person, by=admin)
 
 
-def test_a_reset_password_replaces_the_old_one(exchange: Exchange) -> None:
+def test_a_reset_ends_the_old_password_and_gives_a_link(exchange: Exchange) -> None:
     viewer = exchange.herald.people[Role.VIEWER]
-    password = reset_password(person=viewer, by=exchange.herald.admin)
+    viewer.set_password("the-old-one")
+    viewer.save()
+    secret = reset_password(person=viewer, by=exchange.herald.admin)
     viewer.refresh_from_db()
-    assert viewer.check_password(password)
+    assert not viewer.check_password("the-old-one")
+    assert find_person(secret) == viewer
     with pytest.raises(NotVisible):
         reset_password(person=viewer, by=exchange.rival.admin)
 
@@ -267,3 +272,14 @@ def test_ending_demo_access_leaves_real_people_and_keys_alone(
     assert disable_demo_access() == (0, 0)
     assert list(User.objects.filter(is_active=True)) == [erin]
     assert list(ApiKey.objects.usable(timezone.now())) == [real]
+
+
+def test_only_the_exchanges_administrators_add_organisations(exchange: Exchange) -> None:
+    admin = exchange.operators[Role.ADMIN]
+    save_organisation(organisation=Organisation(name="Gazette Group", is_operator=True), by=admin)
+    assert not Organisation.objects.get(name="Gazette Group").is_operator
+    with pytest.raises(ValidationError, match="already exists"):
+        save_organisation(organisation=Organisation(name="Gazette Group"), by=admin)
+    for person in (exchange.herald.admin, exchange.operators[Role.GRAPH_OPERATOR]):
+        with pytest.raises(PermissionDenied):
+            save_organisation(organisation=Organisation(name="Others"), by=person)

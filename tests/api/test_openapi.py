@@ -15,9 +15,10 @@ from exchange.api.openapi import OPENAPI_PATH, describe_api
 from exchange.market.seed import seeded_catalog
 from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
 from exchange.serving.directory import Manifest, SnapshotDirectory
-from exchange.serving.downloads import PREFIX, SnapshotDownloads
+from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
+from matcher_ext.snapshot_files import PREFIX
 from tests.serving.asking import Reply
 from tests.serving.bid_requests import bid_request
 from tests.serving.calling import call, post
@@ -45,7 +46,9 @@ def test_everyone_may_read_it_and_it_names_every_endpoint(client: Client) -> Non
         "/api/v1/snapshots/live",
         "/api/v1/snapshots/{snapshot_id}/index.atree",
         "/api/v1/snapshots/{snapshot_id}/bookings.jsonl",
+        "/api/v1/snapshots/{snapshot_id}/terms.npy",
         "/api/v1/snapshots/{snapshot_id}/catalog.json",
+        "/api/v1/snapshots/{snapshot_id}/hashes.json",
         "/api/v1/snapshots/{snapshot_id}/deltas.jsonl",
     }
 
@@ -144,15 +147,16 @@ def test_refusals_of_changes_are_those_it_names(downloads: SnapshotDownloads) ->
     path = live["files"]["deltas.jsonl"]
     described = describe_api()["paths"][f"{PREFIX}{{snapshot_id}}/deltas.jsonl"]["get"]
     assert "snapshot:read" in described["description"]
-    assert {each["name"] for each in described["parameters"]} == {"snapshot_id", "after"}
+    assert {each["name"] for each in described["parameters"]} == {"snapshot_id", "after", "log"}
     replies = [
         get(downloads, path, "after=x"),
         get(downloads, path, key=None),
         get(downloads, path, key=HERALD_KEY),
         get(downloads, path.replace(live["snapshot_id"], "0" * 32)),
+        get(downloads, path, "log=another"),
         get(downloads, path, method="POST"),
     ]
-    assert [reply.status for reply in replies] == [400, 401, 403, 404, 405]
+    assert [reply.status for reply in replies] == [400, 401, 403, 404, 404, 405]
     for reply in replies:
         problem = described["responses"][str(reply.status)]["content"]
         assert fits(reply.document(), problem[reply.headers["content-type"]]["schema"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import secrets
@@ -10,12 +12,13 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.conf import settings
 
 from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
 from exchange.serving.directory import Manifest
-from exchange.serving.downloads import PREFIX
+from matcher_ext.snapshot_files import PREFIX
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, row
@@ -123,16 +126,17 @@ def test_deltas_are_sent_after_the_number_that_one_has(
 
 
 def embed(client: Client, visits: list[dict[str, object]], folder: Path) -> list[object]:
-    """Runs the README's lines, with the engine alone, for several visits."""
+    """Runs the README's lines, with the engine alone, its last one for several visits."""
     readme = (settings.BASE_DIR / "README.md").read_text()
-    (program,) = re.findall(r"```python\n(import json, time.*?)```", readme, re.DOTALL)
+    (program,) = re.findall(r"```python\n(from matcher_ext.follower.*?)```", readme, re.DOTALL)
     program = program.replace("http://127.0.0.1:8001", f"http://127.0.0.1:{client.port}")
     program = program.replace("tl_...", SNAPSHOT_KEY).replace("alpine-news", "herald")
-    program = f"visits = {visits!r}\nfor visit in visits:\n" + "".join(
-        f"    {line}\n" for line in program.splitlines()
+    *beginning, last = program.splitlines()
+    program = "\n".join(
+        ["import json, sys", *beginning, f"for visit in {visits!r}:", f"    {last}"]
     )
-    program += "    print(json.dumps(eligible))\n"
-    program += "import sys; assert not {'django', 'pyarrow', 'msgspec'} & set(sys.modules)\n"
+    program += "\n    print(json.dumps(eligible))\n"
+    program += "assert not {'django', 'pyarrow', 'msgspec'} & set(sys.modules)\n"
     path = [str(settings.BASE_DIR)]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{program}"],
@@ -167,3 +171,31 @@ def test_embedded_matcher_answers_as_the_api_does_after_changes(
     assert embedded == [client.ask(visit).document()["eligible"] for visit in VISITS]
     assert [len(eligible) for eligible in embedded] == [2, 2, 3]  # type: ignore[arg-type]
     assert embedded != before
+
+
+def test_hashes_are_of_the_files_and_of_the_snapshots_name(
+    client: Client, live_snapshot: str
+) -> None:
+    hashes = get(client, f"{live_snapshot}/hashes.json").document()
+    for name in ("index.atree", "bookings.jsonl", "terms.npy", "catalog.json"):
+        body = get(client, f"{live_snapshot}/{name}").body
+        assert hashlib.sha256(body).hexdigest() == hashes[name]
+    built = [hashes[name] for name in ("index.atree", "bookings.arrow", "catalog.json")]
+    digest = hashlib.sha256(b"".join(map(bytes.fromhex, built)))
+    assert digest.hexdigest()[:32] == live_snapshot
+
+
+def test_terms_are_what_places_in_answers_depend_on(client: Client, live_snapshot: str) -> None:
+    terms = np.load(io.BytesIO(get(client, f"{live_snapshot}/terms.npy").body))
+    assert terms["booking_id"].tolist() == [1, 2, 3, 4]
+    assert terms["net_cpm"].tolist() == terms["price"].tolist() == [1.0, 1.0, 9.5, 1.0]
+    assert terms["rank"].tolist() == [1, 2, 0, 3]
+    lines = get(client, f"{live_snapshot}/bookings.jsonl").body.splitlines(keepends=True)
+    assert terms["line_bytes"].tolist() == [len(line) for line in lines]
+
+
+def test_changes_of_another_log_are_not_sent(client: Client, live_snapshot: str) -> None:
+    document = get(client, "live").document()
+    path = f"{live_snapshot}/deltas.jsonl"
+    assert get(client, f"{path}?log={document['log_id']}").status == 200
+    assert get(client, f"{path}?log={'0' * 16}").status == 404

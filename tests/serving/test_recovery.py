@@ -14,13 +14,14 @@ import pytest
 
 from exchange.serving import following
 from exchange.serving.directory import KEYS_FILE, SnapshotDirectory
-from exchange.serving.downloads import PREFIX, SnapshotDownloads
+from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.instruments import FAILED_SWAPS, RECOVERED
 from exchange.serving.live import Opened
 from exchange.serving.problems import ProblemError
 from exchange.serving.recovery import REQUEST_FILE, read_build_request
+from matcher_ext.snapshot_files import PREFIX
 from tests.serving.calling import call, post
 from tests.serving.history import (
     SNAPSHOT_DAMAGES,

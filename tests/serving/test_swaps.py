@@ -27,7 +27,7 @@ class Changing:
     def __init__(self, directory: SnapshotDirectory) -> None:
         self._directory = directory
         self._turn = 0
-        self._number = 0
+        self.number = 0
         self.expected: dict[State, set[int]] = {}
 
     def swap(self) -> None:
@@ -35,30 +35,30 @@ class Changing:
         self._ids = set(range(self._turn * 1000, self._turn * 1000 + BOOKINGS))
         self._snapshot_id = store(self._directory, dict.fromkeys(self._ids, "true"))
         self._log_id = secrets.token_hex(8)
-        self.expected[self._snapshot_id, self._number] = set(self._ids)
+        self.expected[self._snapshot_id, self.number] = set(self._ids)
         now = datetime.now(UTC)
         self._directory.publish(
             Manifest(
                 snapshot_id=self._snapshot_id,
                 read_at=now,
                 activated_at=now,
-                delta=self._number,
+                delta=self.number,
                 log_id=self._log_id,
             )
         )
 
     def change(self) -> None:
         """One booking goes, another comes, a third stays under a new text."""
-        self._number += 1
+        self.number += 1
         gone, kept = sorted(self._ids)[:2]
         added = max(self._ids) + 1
         self._ids = (self._ids - {gone}) | {added}
-        self.expected[self._snapshot_id, self._number] = set(self._ids)
+        self.expected[self._snapshot_id, self.number] = set(self._ids)
         entries = [DeltaEntry(row(key), "time >= '2020-01-01T00:00:00Z'") for key in (kept, added)]
         DeltaLogFolder(self._directory, self._log_id).write(
             Delta(
                 log_id=self._log_id,
-                number=self._number,
+                number=self.number,
                 position="",
                 read_at=datetime.now(UTC),
                 entries=tuple(entries),

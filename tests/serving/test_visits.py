@@ -7,14 +7,8 @@ from http import HTTPStatus
 import pytest
 
 from exchange.serving.problems import ProblemError
-from exchange.serving.visits import (
-    MAX_ATTRIBUTES,
-    MAX_DEPTH,
-    MAX_LIST_LENGTH,
-    MAX_NAME_LENGTH,
-    copy_flat,
-    flatten,
-)
+from exchange.serving.visits import copy_flat, flatten
+from matcher_ext.visits import MAX_ATTRIBUTES, MAX_DEPTH, MAX_LIST_LENGTH, MAX_NAME_LENGTH
 
 NAMES = {"geo.country", "geo.location", "user.segments"}
 

@@ -13,9 +13,9 @@ from exchange.findings.services import check_some
 from exchange.market.models import Booking, Campaign, ValueList
 from exchange.market.services import save_value_list
 from exchange.serving.deltas import Delta
-from exchange.serving.live import fold_definitions
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.vocabulary import make_slot
+from matcher_ext.folding import fold_definitions
 from tests.people import hire
 from tests.snapshots.steps import AMERICAN, GERMAN, Server, build
 from tests.snapshots.story import Story, run_campaign
@@ -111,7 +111,7 @@ def test_a_server_that_comes_late_reads_only_the_last_values_of_a_list() -> None
         delta(2, a="s in ('y')", c="@b or @a"),
         delta(3, b="i = 1", c="@a"),
     ]
-    assert fold_definitions(deltas) == [
+    assert fold_definitions(each.definitions for each in deltas) == [
         ("a", "s in ('y')"),
         ("b", "i = 1"),
         ("c", "@b or @a"),

@@ -1,4 +1,4 @@
-"""The people page: of the own organisation, with passwords that are shown once."""
+"""The people page: of the own organisation, with links that are shown once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from exchange.accounts.models import Role, User
+from exchange.accounts.models import PasswordLink, Role, User
 from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
@@ -25,17 +25,20 @@ def admin(exchange: Exchange, log_in: LogIn) -> Client:
     return log_in(exchange.herald.admin)
 
 
-def test_a_new_person_logs_in_with_the_password_that_was_shown(
+def test_a_new_person_chooses_a_password_by_the_link_that_was_shown(
     exchange: Exchange, admin: Client, client: Client
 ) -> None:
     answer = admin.post("/people/new/", {"username": "frank", "role": "analyst"})
-    [password] = SECRET.findall(answer.content.decode())
+    [link] = SECRET.findall(answer.content.decode())
     assert "no-store" in answer["Cache-Control"]
     frank = User.objects.get(username="frank")
     assert frank.organisation == exchange.herald.organisation
-    logged_in = client.post("/login/", {"username": "frank", "password": password})
+    assert not frank.has_usable_password()
+    chosen = {"new_password1": "quiet-otter-39", "new_password2": "quiet-otter-39"}
+    assert client.post(link, chosen).status_code == 302
+    logged_in = client.post("/login/", {"username": "frank", "password": "quiet-otter-39"})
     assert logged_in.status_code == 302
-    assert password not in admin.get("/people/").content.decode()
+    assert link not in admin.get("/people/").content.decode()
 
 
 def test_the_list_holds_the_own_people_only(exchange: Exchange, admin: Client) -> None:
@@ -86,9 +89,10 @@ def test_a_new_password_ends_the_old_one_and_its_sessions(
     viewer = exchange.herald.people[Role.VIEWER]
     theirs = log_in(viewer)
     answer = admin.post(f"/people/{viewer.pk}/password/")
-    [password] = SECRET.findall(answer.content.decode())
+    [link] = SECRET.findall(answer.content.decode())
+    assert viewer.username in admin.get(link).content.decode()
     viewer.refresh_from_db()
-    assert viewer.check_password(password)
+    assert not viewer.has_usable_password()
     assert theirs.get("/").status_code == 302
 
 
@@ -112,7 +116,7 @@ def token_of(page: Any) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_who_is_added_twice_at_once_is_one_with_one_password(
+def test_a_person_who_is_added_twice_at_once_is_one_with_one_link(
     exchange: Exchange, admin: Client, log_in: LogIn
 ) -> None:
     token = token_of(admin.get("/people/new/"))
@@ -121,9 +125,9 @@ def test_a_person_who_is_added_twice_at_once_is_one_with_one_password(
     first, second = overlap(
         lambda: admin.post("/people/new/", data), lambda: other.post("/people/new/", data)
     )
-    [password] = SECRET.findall(first.content.decode())
-    assert SECRET.findall(second.content.decode()) == [password]
-    assert User.objects.get(username="frank").check_password(password)
+    [link] = SECRET.findall(first.content.decode())
+    assert SECRET.findall(second.content.decode()) == [link]
+    assert User.objects.get(username="frank").password_links.count() == 1
     assert "no-store" in second["Cache-Control"]
 
 
@@ -134,7 +138,7 @@ def test_a_person_added_before_is_not_told_again(exchange: Exchange, admin: Clie
     otherwise = admin.post("/people/new/", data | {"role": "viewer"})
     assert otherwise.status_code == 422
     assert "already exists" in otherwise.content.decode()
-    User.objects.filter(username="frank").update(last_login=timezone.now())
+    PasswordLink.objects.update(ended_at=timezone.now())
     assert admin.post("/people/new/", data).status_code == 422
 
 
@@ -147,5 +151,4 @@ def test_a_new_password_that_is_asked_for_twice_is_the_one_that_is_shown(
     answers = [admin.post(f"/people/{viewer.pk}/password/", data) for _ in range(2)]
     first, second = (SECRET.findall(answer.content.decode()) for answer in answers)
     assert first == second
-    viewer.refresh_from_db()
-    assert viewer.check_password(first[0])
+    assert viewer.username in admin.get(first[0]).content.decode()

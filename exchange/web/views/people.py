@@ -6,10 +6,11 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from exchange.accounts.forms import PersonForm
-from exchange.accounts.models import Organisation, User
+from exchange.accounts.models import LONGEST_LINK_LIFE, Organisation, User
 from exchange.accounts.permissions import is_exchange_operator, require_edit
 from exchange.accounts.services import find_just_made, reset_password, save_person
 from exchange.market.visibility import visible
@@ -38,10 +39,11 @@ def list_people(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new person's first password is in the answer to the form, and nowhere else."""
+    """A new person's link is in the answer to the form, and nowhere else."""
     admin = person_of(request)
     require_edit(admin, "person")
-    person = open_for_edit(User.objects.all(), admin, pk, User(organisation=admin.organisation))
+    new = User(organisation=choose_organisation(request, admin))
+    person = open_for_edit(User.objects.all(), admin, pk, new)
     form = PersonForm(request.POST or None, person=admin, instance=person)
     seed = seed_of(request)
     if request.method == "POST" and form.is_valid():
@@ -52,17 +54,25 @@ def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     if pk is None and form.errors:
         username = request.POST.get("username", "")
         if made := find_just_made(username=username, reader=admin, seed=seed):
-            return show_password(request, *made)
+            return show_link(request, *made)
     context = {"form": form, "person": person, "is_new": pk is None}
     status = 422 if form.errors else 200
     return render(request, "accounts/person_form.html", context, status=status)
 
 
-def answer_saved(request: HttpRequest, person: User, password: str | None) -> HttpResponse:
-    if password is None:
+def choose_organisation(request: HttpRequest, admin: User) -> Organisation | None:
+    """Of a new person: the one whose page the exchange's administrators come from."""
+    wanted = request.GET.get("for", "")
+    if wanted.isdecimal() and is_exchange_operator(admin):
+        return Organisation.objects.filter(pk=wanted).first() or admin.organisation
+    return admin.organisation
+
+
+def answer_saved(request: HttpRequest, person: User, secret: str | None) -> HttpResponse:
+    if secret is None:
         messages.success(request, f"{person.username} is saved.")
         return redirect("person-list")
-    return show_password(request, person, password)
+    return show_link(request, person, secret)
 
 
 @require_POST
@@ -70,14 +80,15 @@ def renew_password(request: HttpRequest, pk: int) -> HttpResponse:
     admin = person_of(request)
     require_edit(admin, "person")
     person = find_visible(User.objects.all(), admin, pk)
-    return show_password(
+    return show_link(
         request, person, reset_password(person=person, by=admin, seed=seed_of(request))
     )
 
 
-def show_password(request: HttpRequest, person: User, password: str) -> HttpResponse:
-    context = {"person": person, "password": password}
-    response = render(request, "accounts/person_password.html", context)
+def show_link(request: HttpRequest, person: User, secret: str) -> HttpResponse:
+    address = request.build_absolute_uri(reverse("password-link", args=[secret]))
+    context = {"person": person, "address": address, "days": LONGEST_LINK_LIFE.days}
+    response = render(request, "accounts/person_link.html", context)
     response["Cache-Control"] = "no-store"
     return response
 

@@ -28,7 +28,9 @@ class LogIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(demo_people=find_demo_people(), **kwargs)
+        return super().get_context_data(
+            demo_people=find_demo_people(), sends_links=bool(settings.EMAIL_HOST), **kwargs
+        )
 
 
 class NewPasswordForm(PasswordChangeForm):

@@ -1,0 +1,35 @@
+"""What servers and those who follow them agree on: names and forms of a snapshot's downloads."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+PREFIX = "/api/v1/snapshots/"
+BOOKINGS_LINES = "bookings.jsonl"
+TERMS_FILE = "terms.npy"
+HASHES_FILE = "hashes.json"
+DELTA_LINES = "deltas.jsonl"
+# A row of `terms.npy`, in ascending order of booking id. `line_bytes` is the length of the line in
+# the bookings' file; `reach` and `price` are as in the server's own (`exchange.serving.bookings`).
+TERMS = np.dtype(
+    [
+        ("booking_id", "<i8"),
+        ("campaign_id", "<i8"),
+        ("rank", "<i4"),
+        ("line_bytes", "<i4"),
+        ("reach", "<i8"),
+        ("price", "<f8"),
+        ("net_cpm", "<f8"),
+    ]
+)
+# The end of a sealed document: the hash of all that stands before.
+SEAL = b',"sha256":"%b"}'
+SEAL_BYTES = len(SEAL % (b"0" * 64))
+
+
+def seal(document: bytes) -> bytes:
+    """A JSON object, with the hash of what stands before it as its last field."""
+    body = document[:-1]
+    return body + SEAL % hashlib.sha256(body).hexdigest().encode()
