@@ -1,8 +1,8 @@
 """What matching costs: in an ad server's own process (`matcher_ext.follower`), and at the endpoint.
 
 Processor time and memory, which other work on the machine does not change much; a core's requests a
-second follow from them. The same visits of 20 attributes with limit 20 for both, one at a time;
-`--sizes` chooses the exchanges.
+second follow from them. The same whole visits with limit 20 for both, of all publishers, one at a
+time; `--sizes` chooses the exchanges.
 """
 
 from __future__ import annotations
@@ -20,11 +20,21 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
-from bench.demo_exchange import KEY, ExchangeSize, Question, draw_questions, open_exchange
-from bench.load_eligibility import ATTRIBUTES, LIMIT, SIZES, read_cpu_seconds
+from bench.demo_exchange import (
+    BOOKINGS_1M,
+    BOOKINGS_100K,
+    DEMO,
+    KEY,
+    ExchangeSize,
+    draw_questions,
+    open_exchange,
+)
+from bench.load_eligibility import read_cpu_seconds
+from bench.questions import LIMIT, Question
 from exchange.launcher.valkey import find_free_port
 
-QUESTIONS = 500
+SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
+QUESTIONS = 3_000
 ROUNDS = 5
 PATH = "/api/v1/eligibility"
 # Runs with the engine alone, as it would in an ad server.
@@ -135,7 +145,7 @@ def wait_until_it_answers(port: int) -> None:
 
 def measure(size: ExchangeSize, cache: Path) -> None:
     directory = open_exchange(size, cache)
-    questions = draw_questions(size, count=QUESTIONS, attributes=ATTRIBUTES)
+    questions = draw_questions(size, count=QUESTIONS)
     with tempfile.TemporaryDirectory() as folder, serving(directory.root) as (port, pid):
         at_endpoint = measure_endpoint(port, pid, questions)
         cost = measure_follower(port, questions, Path(folder))

@@ -21,21 +21,13 @@ from matcher_ext.downloading import INDEX_FILE, Offer
 from matcher_ext.folding import fold_definitions
 from matcher_ext.items import Items, answer_visit
 from matcher_ext.live import LiveIndex, RouteTable, State
-from matcher_ext.ranking import (
-    Floats,
-    Integers,
-    Paths,
-    Terms,
-    count_before,
-    fee_percent_of,
-    find_worth,
-    rank_between,
-)
+from matcher_ext.ranking import Terms, count_before, rank_between
 from matcher_ext.refusals import SnapshotError
 from matcher_ext.snapshot import Snapshot
 from matcher_ext.snapshot_files import BOOKINGS_LINES, TERMS, TERMS_FILE
 
-NO_LIMIT = 2**63 - 1
+# What a visit's own path decides, in the order of the lines.
+TERMS_OF_A_PATH = ("net_cpm", "fee_percent", "path")
 Booking = dict[str, Any]
 
 
@@ -45,11 +37,7 @@ class OpenedSnapshot:
 
     changing: LiveIndex
     items: Items
-    content: memoryview
-    offsets: NDArray[np.int64]
     terms: Terms
-    reaches: NDArray[np.int64]
-    prices: Floats
     rows_by_rank: NDArray[np.intp]
     attributes: frozenset[str]
 
@@ -65,27 +53,29 @@ class OpenedSnapshot:
         np.cumsum(rows["line_bytes"], out=offsets[1:])
         column = {name: np.ascontiguousarray(rows[name]) for name in TERMS.names or ()}
         try:
-            items = Items(index, column["booking_id"], column["rank"], offsets, content)
+            items = Items(
+                index,
+                column["booking_id"],
+                column["rank"],
+                offsets,
+                content,
+                campaigns=column["campaign_id"],
+                path_at=column["path_at"],
+                reaches=column["reach"],
+                prices=column["price"],
+            )
         except ValueError as error:
             raise SnapshotError(f"index and bookings are not of one build: {error}") from error
         return cls(
             changing=LiveIndex(index),
             items=items,
-            content=content,
-            offsets=offsets,
             terms=Terms(column["net_cpm"], column["campaign_id"], column["booking_id"]),
-            reaches=column["reach"],
-            prices=column["price"],
             rows_by_rank=np.argsort(column["rank"]),
             attributes=frozenset(row[0] for row in index.catalog_rows),
         )
 
     def without_changes(self) -> OpenedSnapshot:
         return replace(self, changing=LiveIndex(self.changing.snapshot))
-
-    def booking(self, row: int) -> Booking:
-        found: Booking = json.loads(bytes(self.content[self.offsets[row] : self.offsets[row + 1]]))
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +85,13 @@ class ChangedBooking:
     booking: Booking
     reach: int
     price: float
+
+    def write(self) -> tuple[bytes, int]:
+        """As a line of the bookings' file, and where in it the path begins."""
+        net_cpm, fee_percent, path = TERMS_OF_A_PATH
+        others = [name for name in self.booking if name not in TERMS_OF_A_PATH]
+        item = encode({name: self.booking[name] for name in (*others, net_cpm, fee_percent)})[:-1]
+        return b'%b,"path":%b}' % (item, encode(self.booking[path])), len(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,6 @@ class FollowedState:
     delta: int
     index: State
     changed: Mapping[int, ChangedBooking] = field(default_factory=dict)
-    changed_ids: Integers = field(default_factory=lambda: np.empty(0, np.int64))
     items_beside: Items | None = None
 
     @classmethod
@@ -130,14 +126,12 @@ class FollowedState:
             routes=None if routes is None else RouteTable.of(routes),
         )
         changed = {key: each for key, each in self.changed.items() if key not in dead} | bookings
-        ids = np.array(sorted(changed), np.int64)
         return replace(
             self,
             delta=records[-1]["number"],
             index=index,
             changed=changed,
-            changed_ids=ids,
-            items_beside=self._rank(index, [changed[key] for key in ids.tolist()]),
+            items_beside=self._rank(index, [changed[key] for key in sorted(changed)]),
         )
 
     def _rank(self, index: State, changed: Sequence[ChangedBooking]) -> Items | None:
@@ -150,63 +144,37 @@ class FollowedState:
             np.array([each.booking["booking_id"] for each in changed], np.int64),
         )
         before = count_before(self.opened.terms, self.opened.rows_by_rank, others)
-        texts = [json.dumps(each.booking).encode() for each in changed]
+        texts, path_at = zip(*(each.write() for each in changed), strict=True)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
-        ranks = rank_between(others, before)
-        return Items(index.beside, others.booking_ids, ranks, offsets, b"".join(texts))
+        return Items(
+            index.beside,
+            others.booking_ids,
+            rank_between(others, before),
+            offsets,
+            b"".join(texts),
+            campaigns=others.campaign_ids,
+            path_at=np.array(path_at, np.int32),
+            reaches=np.array([each.reach for each in changed], np.int64),
+            prices=np.array([each.price for each in changed], np.float64),
+        )
 
     def find_eligible(self, visit: Mapping[str, object], limit: int | None) -> list[Booking]:
         """The best first; the visit is flat and stamped."""
-        text, _, _, ids, paths = answer_visit(
+        text, _ = answer_visit(
             self.index.snapshot,
             self.opened.items,
             self.items_beside,
             self.index.overlay,
             visit,
-            NO_LIMIT if limit is None else limit,
+            limit=limit,
         )
-        if paths is not None and ids is not None:
-            return self._find_routed(ids, paths, limit)
         found: list[Booking] = json.loads(b"[%b]" % text)
         return found
 
-    def _find_routed(self, ids: Integers, paths: Paths, limit: int | None) -> list[Booking]:
-        """Of a visit that found paths of its own: they say what such bookings leave."""
-        rows, reaches, prices, campaigns = self._look_up(ids)
-        net_cpm, shares = find_worth(prices, reaches, paths)
-        found = []
-        for place in Terms(net_cpm, campaigns, ids).order()[:limit].tolist():
-            key, reach = ids[place].item(), reaches[place].item()
-            booking = (
-                dict(self.changed[key].booking)
-                if key in self.changed
-                else self.opened.booking(rows[place])
-            )
-            if reach:
-                booking["net_cpm"] = net_cpm[place].item()
-                booking["fee_percent"] = fee_percent_of(shares[place].item())
-                booking["path"] = paths.labels(reach)
-            found.append(booking)
-        return found
 
-    def _look_up(self, ids: Integers) -> tuple[Integers, Integers, Floats, Integers]:
-        """Rows in the files, reaches, prices and campaigns; a changed booking has a row that means
-        nothing."""
-        opened = self.opened
-        rows = opened.terms.booking_ids.searchsorted(ids)
-        reaches = np.zeros(len(ids), np.int64)
-        prices = np.zeros(len(ids), np.float64)
-        campaigns = np.zeros(len(ids), np.int64)
-        if len(opened.reaches):
-            opened.reaches.take(rows, out=reaches, mode="clip")
-            opened.prices.take(rows, out=prices, mode="clip")
-            opened.terms.campaign_ids.take(rows, out=campaigns, mode="clip")
-        for place in np.flatnonzero(np.isin(ids, self.changed_ids)).tolist():
-            changed = self.changed[ids[place].item()]
-            reaches[place], prices[place] = changed.reach, changed.price
-            campaigns[place] = changed.booking["campaign_id"]
-        return rows, reaches, prices, campaigns
+def encode(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def fold(

@@ -12,13 +12,14 @@ TERMS_FILE = "terms.npy"
 HASHES_FILE = "hashes.json"
 DELTA_LINES = "deltas.jsonl"
 # A row of `terms.npy`, in ascending order of booking id. `line_bytes` is the length of the line in
-# the bookings' file; `reach` and `price` are as in the server's own (`exchange.serving.bookings`).
+# the bookings' file, the rest is as in the server's own (`exchange.serving.bookings`).
 TERMS = np.dtype(
     [
         ("booking_id", "<i8"),
         ("campaign_id", "<i8"),
         ("rank", "<i4"),
         ("line_bytes", "<i4"),
+        ("path_at", "<i4"),
         ("reach", "<i8"),
         ("price", "<f8"),
         ("net_cpm", "<f8"),

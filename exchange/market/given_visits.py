@@ -14,6 +14,7 @@ from typing import Any
 from exchange.serving.answers import WarningNote
 from exchange.serving.openrtb import read_impressions, read_sources
 from exchange.serving.visits import PUBLISHER, STAMPED, STAMPED_TIMES, flatten, invalid_visit
+from matcher_ext.visits import VisitError
 from targeting import Catalog
 from targeting.visits import EPOCH, MalformedError, read_timestamp, type_visit
 
@@ -77,7 +78,7 @@ def read_time(flat: Mapping[str, object]) -> datetime | None:
             try:
                 return EPOCH + timedelta(milliseconds=read_timestamp(value))
             except (MalformedError, OverflowError):
-                raise invalid_visit(WRONG_TIME.format(name=name)) from None
+                raise invalid_visit(VisitError(WRONG_TIME.format(name=name))) from None
     return None
 
 

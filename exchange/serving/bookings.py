@@ -244,7 +244,7 @@ class Bookings:
     def terms(self, start: int, stop: int) -> bytes:
         """Of these rows, as `terms.npy` holds them; a line of the bookings has its end beside."""
         part = np.empty(stop - start, TERMS)
-        for name in ("booking_id", "campaign_id", "rank", "reach"):
+        for name in ("booking_id", "campaign_id", "rank", "path_at", "reach"):
             part[name] = self._integers(name)[start:stop]
         for name in ("price", "net_cpm"):
             part[name] = self._floats(name)[start:stop]

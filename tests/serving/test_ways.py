@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from exchange.market.seed import seeded_catalog
-from exchange.serving import answers, visits
+from exchange.serving import answers
 from exchange.serving.bid_sources import FORMS
 from exchange.serving.bookings import BookingRow, write_bookings
 from exchange.serving.deltas import Delta, DeltaEntry
@@ -40,7 +40,7 @@ from exchange.serving.http.messages import Request
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import DERIVED
 from exchange.serving.problems import ProblemError
-from matcher_ext import ATree, json_requests, json_visits
+from matcher_ext import ATree, json_requests, json_visits, visits
 from matcher_ext.paths import path_key
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
