@@ -105,7 +105,7 @@ def test_answers_from_the_live_snapshot(
     visit = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}, "shoe_size": 44}
     page = client.post("/visits/", asked | {"visit": json.dumps(visit)}).content.decode()
     assert "1 eligible campaign<" in page
-    assert "daily-herald → northgate → solberg-soda" in page
+    assert "Daily Herald → Northgate → Solberg Soda" in page
     assert "shoe_size" in page.partition("message warning")[2]
     assert "Summer is eligible" in page
 

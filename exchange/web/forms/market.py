@@ -176,7 +176,7 @@ class BookingForm(PersonForm):
         self.fields["campaign"].disabled = self.fields["publisher"].disabled = True
         self.initial["campaign"] = self.instance.campaign
         pins = cast("forms.TypedChoiceField", self.fields["pins"])
-        pins.choices = [("", "Choose a path"), *offer_pins(self.instance)]
+        pins.choices = [("", "Choose a path"), *offer_pins(self.instance, self.person)]
         self.initial["pins"] = ",".join(map(str, self.instance.pinned_edges))
 
     def offer_new(self) -> None:

@@ -23,7 +23,7 @@ from exchange.accounts.permissions import (
 )
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.market.models import Party
-from exchange.market.visibility import Person, may_change, may_see, owns
+from exchange.market.visibility import Person, may_change, may_name, may_see, owns
 
 register = template.Library()
 
@@ -115,16 +115,17 @@ register.filter("may_edit", may_edit)
 register.filter("may_start", may_start)
 register.filter("may_see", may_see)
 register.filter("may_change", may_change)
+register.filter("may_name", may_name)
 register.filter("owns", owns)
 register.filter("is_operator", is_exchange_operator)
 
 
 @register.filter
-def may_name(user: Person, other: User | None) -> bool:
-    """Colleagues know each other; people of other organisations are not named."""
-    if other is None or not isinstance(user, User):
-        return False
-    return is_exchange_operator(user) or other.organisation_id == user.organisation_id
+def named_for(other: User | None, user: Person) -> str:
+    """Who did something, as this person may know it."""
+    if other is None:
+        return "nobody named"
+    return str(other) if may_name(user, other) else "someone of another organisation"
 
 
 @register.simple_tag(takes_context=True)
