@@ -1,6 +1,8 @@
 """The filtered rows as CSV, streamed: the length of the answer never matters to memory.
 
-Names come from people, so a cell that a spreadsheet would run as a formula is made plain text.
+A header and rows, nothing else, so that every program reads it; the mark at its beginning tells
+spreadsheets that it is UTF-8. Names come from people, so a cell that a spreadsheet would run as a
+formula is made plain text. The page of the report says what the columns are.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 
 from exchange.reports.models import DailyVisits
-from exchange.reports.queries import Selection, read_snapshot_ids
+from exchange.reports.queries import Selection
 
 COLUMNS = {
     "day": "day",
@@ -25,6 +27,19 @@ COLUMNS = {
     "visits": "visits",
     "snapshot_id": "run__snapshot_id",
 }
+# For the page: a file has room for rows only.
+MEANINGS = {
+    "day": "the UTC day of the visits",
+    "campaign_id": "the campaign's number",
+    "campaign": "its name of today",
+    "advertiser": "its advertiser",
+    "publisher": "the publisher's seller id, as ad servers name it",
+    "publisher_name": "the publisher's name of today",
+    "eligible_visits": "how many of the day's visits there the campaign was eligible for; "
+    "without one there is no row",
+    "visits": "how many visits the log has of that publisher and day",
+    "snapshot_id": "the snapshot that they were counted with",
+}
 VISITS = Subquery(
     DailyVisits.objects.filter(day=OuterRef("day"), publisher=OuterRef("publisher")).values(
         "visits"
@@ -32,6 +47,7 @@ VISITS = Subquery(
 )
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 ROWS_PER_FETCH = 2000
+UTF8_MARK = "\ufeff"
 
 
 class Line:
@@ -43,20 +59,12 @@ class Line:
 
 def stream_csv(selection: Selection) -> Iterator[str]:
     writer = csv.writer(Line())
-    for line in describe(selection):
-        yield writer.writerow([line])
+    yield UTF8_MARK
     yield writer.writerow(COLUMNS)
     rows = selection.eligible().order_by("day", "campaign_id", "publisher_id")
     cells = rows.annotate(visits=VISITS).values_list(*COLUMNS.values())
     for row in cells.iterator(chunk_size=ROWS_PER_FETCH):
         yield writer.writerow([plain(cell) for cell in row])
-
-
-def describe(selection: Selection) -> Iterator[str]:
-    """Comment lines: what the rows are, so that a file found later still explains itself."""
-    snapshots = ", ".join(read_snapshot_ids(selection)) or "none"
-    yield f"# Eligible visits from {selection.first_day} to {selection.last_day} (UTC days)"
-    yield f"# Counted with snapshot {snapshots}"
 
 
 def plain(cell: Any) -> Any:
