@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -162,6 +163,12 @@ def source_words(source: str) -> str:
 @register.filter
 def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
+
+
+@register.filter
+def minus(count: int, shown: Sized) -> int:
+    """How many there are beside those that are shown."""
+    return count - len(shown)
 
 
 @register.filter

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from exchange.accounts.models import User
 from exchange.market.impact import impact_of_value_list
 from exchange.market.models import ValueList
 from exchange.market.names import Values, load_values
-from exchange.market.services import compare_values, save_value_list
+from exchange.market.services import (
+    BadValueError,
+    ValuesDifference,
+    compare_values,
+    save_value_list,
+)
 from exchange.market.visibility import visible
 from exchange.web.filters import ValueListFilter
-from exchange.web.forms import ValueListForm, save_form
+from exchange.web.forms import ChangeValuesForm, ValueListForm, save_form
 from exchange.web.paging import Order
+from exchange.web.value_texts import GivenValues, write_value
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -47,14 +55,51 @@ def show_value_list(request: HttpRequest, pk: int) -> HttpResponse:
     value_list = find_visible(
         ValueList.objects.select_related("organisation"), person_of(request), pk
     )
+    return render_values(request, value_list, ChangeValuesForm(), request.GET.get("q", ""))
+
+
+@require_POST
+def change_value_list(request: HttpRequest, pk: int) -> HttpResponse:
+    """Adds or removes what is typed. `remove` is the button of a single value."""
+    person = person_of(request)
+    rows = ValueList.objects.select_related("organisation")
+    value_list = open_for_edit(rows, person, pk, ValueList())
+    asked = request.POST.dict()
+    if "remove" in asked:
+        asked |= {"text": write_value(asked["remove"]), "action": "remove"}
+    form, text = ChangeValuesForm(asked), asked.get("q", "")
+    changed = form.change(value_list, person) if form.is_valid() else None
+    if changed is None:
+        return render_values(request, value_list, form, text)
+    messages.success(request, f"${value_list.name}: {changed}.")
+    page = reverse("value-list-detail", args=[pk])
+    return redirect(f"{page}?{urlencode({'q': text})}" if text else page)
+
+
+def render_values(
+    request: HttpRequest, value_list: ValueList, form: ChangeValuesForm, text: str
+) -> HttpResponse:
+    found = search_values(current_values(value_list), text)
     versions = value_list.versions.defer("values").select_related("created_by")
     context = {
         "value_list": value_list,
-        "values": current_values(value_list)[:VALUES_SHOWN],
+        "form": form,
+        "q": text,
+        "found_count": len(found),
+        "values": found[:VALUES_SHOWN],
         "versions": versions.order_by("-number")[:VERSIONS_SHOWN],
         "impact": impact_of_value_list(value_list),
     }
-    return render(request, "market/value_list_detail.html", context)
+    status = 422 if form.errors else 200
+    return render(request, "market/value_list_detail.html", context, status=status)
+
+
+def search_values(values: Values, text: str) -> Sequence[str | int]:
+    """Those that have the text somewhere, in small or capital letters."""
+    wanted = text.strip().casefold()
+    if not wanted:
+        return values
+    return [value for value in values if wanted in str(value).casefold()]
 
 
 @require_safe
@@ -69,7 +114,7 @@ def download_value_list(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 def write_lines(values: Values) -> Iterator[str]:
     """In pieces: a million writes of a line each would take seconds."""
     for start in range(0, len(values), PIECE_VALUES):
-        yield "".join(f"{value}\n" for value in values[start : start + PIECE_VALUES])
+        yield "".join(f"{write_value(value)}\n" for value in values[start : start + PIECE_VALUES])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,9 +122,7 @@ def edit_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse
     person = person_of(request)
     value_list, form = open_form(request, person, pk)
     if request.method == "POST" and save_form(form, lambda **row: save_with_values(form, **row)):
-        messages.success(
-            request, f"${value_list.name} is saved: {value_list.value_count:,} values."
-        )
+        messages.success(request, describe_save(value_list, form))
         return redirect("value-list-detail", value_list.pk)
     return show_form(
         request,
@@ -97,10 +140,10 @@ def compare_value_list(request: HttpRequest, pk: int | None = None) -> HttpRespo
     context: dict[str, Any] = {}
     if form.is_valid():
         try:
-            values = form.values()
-            context["is_empty"] = values is None
-            if values is not None:
-                context["difference"] = compare_values(value_list=value_list, values=values)
+            given = form.given()
+            context["is_empty"] = given is None
+            if given is not None:
+                context["difference"] = compare_given(value_list, given)
         except ValidationError as error:
             context["complaints"] = error.messages
     else:
@@ -117,8 +160,29 @@ def open_form(
     return value_list, ValueListForm(data, files, person=person, instance=value_list)
 
 
+def compare_given(value_list: ValueList, given: GivenValues) -> ValuesDifference:
+    try:
+        return compare_values(value_list=value_list, values=given.values)
+    except BadValueError as error:
+        raise given.place(error) from error
+
+
 def save_with_values(form: ValueListForm, **row: Any) -> None:
-    save_value_list(by=form.person, values=form.values(), **row)
+    given = form.given()
+    try:
+        save_value_list(by=form.person, values=given.values if given else None, **row)
+    except BadValueError as error:
+        raise (given or GivenValues()).place(error) from error
+    form.given_count = len(given.values) if given else None
+
+
+def describe_save(value_list: ValueList, form: ValueListForm) -> str:
+    """What was given and is not kept was there twice."""
+    said = f"${value_list.name} is saved: {value_list.value_count:,} values"
+    if form.given_count is None:
+        return f"{said}."
+    count = form.given_count - value_list.value_count
+    return f"{said}, {count:,} {'duplicate' if count == 1 else 'duplicates'}."
 
 
 def current_values(value_list: ValueList) -> Values:
