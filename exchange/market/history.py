@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from django.apps import apps
@@ -182,7 +182,7 @@ def name_items(items: Sequence[Any], count: int) -> str:
 
 def say_value(value: object) -> str:
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M}"
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     return "nothing" if value in (None, "") else str(value)
 
 

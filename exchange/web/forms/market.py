@@ -29,7 +29,7 @@ class FlightInput(forms.DateTimeInput):
     """The browser's own picker, to the minute, in UTC."""
 
     def __init__(self) -> None:
-        super().__init__(format=MINUTES, attrs={"type": "datetime-local"})
+        super().__init__(format=MINUTES, attrs={"type": "datetime-local", "data-utc": ""})
 
 
 class PartyForm(PersonForm):

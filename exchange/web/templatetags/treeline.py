@@ -200,18 +200,28 @@ def since(moment: datetime | None) -> SafeString | str:
 
 
 @register.filter
-def utc(moment: datetime | None) -> SafeString | str:
-    if moment is None:
+def moment(at: datetime | None) -> SafeString | str:
+    """In the time zone of the reader's browser, which a script writes in; in UTC without it."""
+    if at is None:
         return UNKNOWN
-    return stamp(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
+    return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"), local="minute")
 
 
-def stamp(moment: datetime, text: str) -> SafeString:
+@register.filter
+def day(at: datetime | None) -> SafeString | str:
+    """The same, to the day."""
+    if at is None:
+        return UNKNOWN
+    return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d"), local="day")
+
+
+def stamp(moment: datetime, text: str, local: str = "") -> SafeString:
     exact = moment.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{} UTC"{}>{}</time>',
         exact.isoformat(timespec="seconds"),
         exact.strftime("%Y-%m-%d %H:%M:%S"),
+        format_html(' data-local="{}"', local) if local else "",
         text,
     )
 
