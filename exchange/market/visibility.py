@@ -86,6 +86,14 @@ SIDES = {
 }
 
 
+# Of which kind of party one must be to make something: a campaign is an advertiser's.
+MAKERS: dict[str, tuple[Party.Kind, ...]] = {
+    "campaign": SIDES["advertiser"],
+    "booking": SIDES["advertiser"],
+    "edge": SIDES["seller"],
+}
+
+
 def visible(rows: Rows, user: Person) -> Rows:
     """Those of `rows` that the person may see: their organisation's, and those they trade in."""
     belonging = belonging_of(rows.model)
@@ -181,6 +189,22 @@ def may_change(user: Person, obj: Model) -> bool:
     """Asks no more than the object itself holds: for lists and buttons."""
     kind = belonging_of(obj).kind
     return kind is not None and may_edit(user, kind) and owns(user, obj)
+
+
+def kinds_of(user: Person) -> frozenset[str]:
+    """What the person's organisation is on the exchange; empty for the operator, who is all."""
+    organisation_id = organisation_id_of(user)
+    if organisation_id is None or is_exchange_operator(user):
+        return frozenset()
+    parties = Party.objects.kept().filter(organisation=organisation_id).order_by()
+    return frozenset(parties.values_list("kind", flat=True).distinct())
+
+
+def may_create(user: Person, kind: Editable) -> bool:
+    """For buttons: offers nothing whose form would have nobody to choose."""
+    if not may_edit(user, kind):
+        return False
+    return is_exchange_operator(user) or not kinds_of(user).isdisjoint(MAKERS[kind])
 
 
 def owns(user: Person, obj: Model) -> bool:

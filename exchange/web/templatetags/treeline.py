@@ -24,7 +24,15 @@ from exchange.accounts.permissions import (
 )
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.market.models import Party
-from exchange.market.visibility import Person, may_change, may_name, may_see, owns
+from exchange.market.visibility import (
+    Person,
+    kinds_of,
+    may_change,
+    may_create,
+    may_name,
+    may_see,
+    owns,
+)
 
 register = template.Library()
 
@@ -62,28 +70,33 @@ BADGES = {
 @dataclass(frozen=True, slots=True)
 class Item:
     """A page of the navigation; `folder` is the first part of the addresses below it. One that
-    `needs` a right is shown only to those who have it."""
+    `needs` a right is shown only to those who have it; one that is `of` some kinds of party, to the
+    exchange's operators and to organisations that are one of them."""
 
     label: str
     url_name: str
     icon: str
     folder: str
     needs: Editable | None = None
+    of: frozenset[Party.Kind] = frozenset(Party.Kind)
 
+
+ENDS = frozenset({Party.Kind.PUBLISHER, Party.Kind.ADVERTISER})
+ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
 
 ITEMS = [
     Item("Dashboard", "dashboard", "dashboard", ""),
-    Item("Campaigns", "campaign-list", "campaigns", "campaigns"),
-    Item("Bookings", "booking-list", "bookings", "bookings"),
-    Item("Findings", "finding-list", "findings", "findings"),
+    Item("Campaigns", "campaign-list", "campaigns", "campaigns", of=ADVERTISERS),
+    Item("Bookings", "booking-list", "bookings", "bookings", of=ENDS),
+    Item("Findings", "finding-list", "findings", "findings", of=ENDS),
     Item("Edges", "edge-list", "edges", "edges"),
     Item("Parties", "party-list", "parties", "parties"),
     Item("Audiences", "audience-list", "audiences", "audiences"),
     Item("Lists", "value-list-list", "lists", "lists"),
     Item("Attributes", "attribute-list", "attributes", "attributes"),
-    Item("Try a visit", "try-visit", "visit", "visits"),
-    Item("Snapshots", "snapshot-list", "snapshots", "snapshots"),
-    Item("Reports", "report-eligible-visits", "reports", "reports"),
+    Item("Try a visit", "try-visit", "visit", "visits", of=ENDS),
+    Item("Snapshots", "snapshot-list", "snapshots", "snapshots", of=ADVERTISERS),
+    Item("Reports", "report-eligible-visits", "reports", "reports", of=ENDS),
     Item("API keys", "api-key-list", "keys", "api-keys", needs="api_key"),
     Item("People", "person-list", "people", "people", needs="person"),
 ]
@@ -99,6 +112,7 @@ def form_token(context: RequestContext) -> SafeString:
 @register.inclusion_tag("parts/_navigation.html", takes_context=True)
 def navigation(context: RequestContext) -> dict[str, Any]:
     folder = context["request"].path.strip("/").split("/")[0]
+    kinds = kinds_of(context["user"])
     items = [
         {
             "label": item.label,
@@ -107,13 +121,19 @@ def navigation(context: RequestContext) -> dict[str, Any]:
             "is_current": item.folder == folder,
         }
         for item in ITEMS
-        if item.needs is None or may_edit(context["user"], item.needs)
+        if fits(item, context["user"], kinds)
     ]
     return {"items": items}
 
 
+def fits(item: Item, user: Person, kinds: frozenset[str]) -> bool:
+    is_of_interest = not kinds or not item.of.isdisjoint(kinds)
+    return is_of_interest and (item.needs is None or may_edit(user, item.needs))
+
+
 register.filter("may_edit", may_edit)
 register.filter("may_start", may_start)
+register.filter("may_create", may_create)
 register.filter("may_see", may_see)
 register.filter("may_change", may_change)
 register.filter("may_name", may_name)
@@ -166,6 +186,14 @@ def number(value: int | None) -> str:
 
 
 @register.filter
+def share(percent: float) -> str:
+    """Never rounded to all or nothing."""
+    if 0 < percent < 1:
+        return "under 1 %"
+    return "over 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+
+
+@register.filter
 def minus(count: int, shown: Sized) -> int:
     """How many there are beside those that are shown."""
     return count - len(shown)
@@ -200,7 +228,7 @@ def since(moment: datetime | None) -> SafeString | str:
 
 
 @register.filter
-def moment(at: datetime | None) -> SafeString | str:
+def when(at: datetime | None) -> SafeString | str:
     """In the time zone of the reader's browser, which a script writes in; in UTC without it."""
     if at is None:
         return UNKNOWN
@@ -208,7 +236,7 @@ def moment(at: datetime | None) -> SafeString | str:
 
 
 @register.filter
-def day(at: datetime | None) -> SafeString | str:
+def when_day(at: datetime | None) -> SafeString | str:
     """The same, to the day."""
     if at is None:
         return UNKNOWN
