@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 
 from exchange.accounts.models import User
+from exchange.market.demo.access import PASSWORD
 
 
 class LogIn(LoginView):
@@ -28,7 +29,9 @@ class LogIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(demo_people=find_demo_people(), **kwargs)
+        people = find_demo_people()
+        kwargs["demo_password"] = PASSWORD if people else ""
+        return super().get_context_data(demo_people=people, **kwargs)
 
 
 class NewPasswordForm(PasswordChangeForm):
