@@ -14,7 +14,6 @@ from exchange.celery import app
 from exchange.launcher.supervisor import WORKERS
 from tests.conftest import environment_of_the_tests
 
-
 # Written by the handler of the signal, past all logging.
 FAREWELL = "worker: Warm shutdown (MainProcess)"
 
