@@ -68,7 +68,7 @@ def log_as_others_do(loglevel: int | str | None = None, **_rest: object) -> None
     logging.config.dictConfig(settings.LOGGING)
     logging.captureWarnings(True)
     root = logging.getLogger()
-    root.setLevel(max(root.level, mlevel(loglevel) or logging.NOTSET))
+    root.setLevel(max(root.level, mlevel(loglevel or logging.NOTSET)))
 
 
 @before_task_publish.connect

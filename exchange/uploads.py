@@ -20,7 +20,7 @@ from django.template import loader
 from django.template.defaultfilters import filesizeformat
 from django.views.defaults import bad_request
 from waitress.parser import HTTPRequestParser
-from waitress.utilities import RequestEntityTooLarge
+from waitress.utilities import Error, RequestEntityTooLarge
 
 MAX_BODY_BYTES = 3 * 1024 * 1024  # a little above what Django takes of a form
 MAX_LIST_BYTES = 66 * 1024 * 1024  # a list of a million values, and its form
@@ -45,6 +45,11 @@ class TooLargeError(RequestEntityTooLarge):  # type: ignore[misc]
 class BoundedParser(HTTPRequestParser):  # type: ignore[misc]
     """One request, read by the main thread as it arrives."""
 
+    adj: Any
+    completed: bool
+    error: Error | None
+    expect_continue: bool
+    content_length: int
     _unread = 0  # of a body that is refused
 
     def parse_header(self, header_plus: bytes) -> None:

@@ -159,9 +159,11 @@ def test_a_campaign_of_today_is_not_told_that_no_visit_was_eligible(
 ) -> None:
     new = Campaign.objects.create(advertiser=soda, name="New", expression="true", status="live")
     Booking.objects.create(campaign=new, publisher=herald)
-    days = {"first_day": FIRST, "last_day": SECOND}
-    for choice in ({"campaign": new.pk}, {}):
-        text = page_text(log_in(client, carol), **days, **choice)
+    log_in(client, carol)
+    for text in (
+        page_text(client, campaign=new.pk, first_day=FIRST, last_day=SECOND),
+        page_text(client, first_day=FIRST, last_day=SECOND),
+    ):
         assert "Did not exist yet when these days were counted" in text
         assert "Not one visit was eligible" not in text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from html import unescape
 from pathlib import Path
@@ -34,7 +34,7 @@ def log(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_log(log: Path, **columns: list[object]) -> None:
+def write_log(log: Path, **columns: Sequence[object]) -> None:
     folder = log / f"dt={DAY}"
     folder.mkdir()
     names = {name.replace("__", "."): values for name, values in columns.items()}

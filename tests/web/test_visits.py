@@ -143,17 +143,17 @@ def test_says_what_is_saved_and_not_served_yet(
     number = DeltaLog.objects.get().number + 1
     told = page.partition('id="waiting"')[2].partition("</p>")[0]
     assert "Summer was saved" in told
-    assert f"it goes live with delta {number}" in told
-    assert 'href="/snapshots/#delta"' in told
+    assert f"it goes live with change {number}" in told
+    assert 'href="/snapshots/#change"' in told
     assert "Summer is not eligible" in page
     assert "Ad servers are still answered that it is eligible" in page
     assert "What was saved last is not live yet" in ask()
-    assert f"live with delta {number}" in client.get("/snapshots/").content.decode()
+    assert f"live with change {number}" in client.get("/snapshots/").content.decode()
 
     assert write_changes()
     page = ask(**of_campaign)
     assert 'id="waiting"' not in page
-    assert f"delta {number}</span>" in page
+    assert f"change {number}</span>" in page
     assert "ad servers are answered the same" in page
     assert 'id="waiting"' not in client.get("/snapshots/").content.decode()
 
