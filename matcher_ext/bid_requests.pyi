@@ -9,9 +9,7 @@ class BidReader:
     def __init__(
         self,
         catalog: CompiledCatalog,
-        sources: Iterable[
-            tuple[str, str, Iterable[Iterable[str]], Mapping[int | str, str]]
-        ],
+        sources: Iterable[tuple[str, str, Iterable[Iterable[str]], Mapping[int | str, str]]],
         countries: dict[str, str],
         name_country: Callable[[str], str],
         deprecated: Iterable[str],
