@@ -49,6 +49,7 @@ LEFT_OUT = {
     "snapshot-activate": ONLY_POST,
     "snapshot-roll-back": ONLY_POST,
     "report-run": ONLY_POST,
+    "value-list-change": ONLY_POST,
     **{f"{slug}-retire": ONLY_POST for slug in KINDS},
     **{f"{slug}-revert": ONLY_POST for slug in KINDS},
     "login": "it sends on whoever is logged in",

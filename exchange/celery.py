@@ -1,13 +1,15 @@
 """The Celery application: where tasks are found, what beat starts by itself, and what is noted
 about messages and workers for others to see."""
 
+import logging.config
 import os
 import time
 from typing import Any
 
 from celery import Celery
 from celery.schedules import crontab
-from celery.signals import before_task_publish, heartbeat_sent
+from celery.signals import before_task_publish, celeryd_init, heartbeat_sent, setup_logging
+from celery.utils.log import mlevel
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "exchange.settings")
 
@@ -56,6 +58,17 @@ app.conf.beat_schedule = {
         "options": {"expires": 60},
     },
 }
+
+
+@celeryd_init.connect  # a worker has something to say before it sets up its logging
+@setup_logging.connect
+def log_as_others_do(loglevel: int | str | None = None, **_rest: object) -> None:
+    """JSON lines, as the settings have it; Celery's own set-up would replace them. Of the levels
+    that the settings and the command name, the quieter one counts."""
+    logging.config.dictConfig(settings.LOGGING)
+    logging.captureWarnings(True)
+    root = logging.getLogger()
+    root.setLevel(max(root.level, mlevel(loglevel or logging.NOTSET)))
 
 
 @before_task_publish.connect

@@ -29,7 +29,6 @@ OPTIONS: dict[str, int | bool | str] = {
     "channel_timeout": 30,  # seconds without a byte
     "cleanup_interval": 5,
     "max_request_header_size": 64 * 1024,
-    "max_request_body_size": 66 * 1024 * 1024,  # a list of a million values, and its form
     # More than this waits on disk for its reader, and no thread does.
     "outbuf_overflow": 1024 * 1024,
     "outbuf_high_watermark": 4 * 1024**3,
@@ -46,11 +45,16 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     import waitress
+    from waitress.channel import HTTPChannel
 
     signal.signal(signal.SIGTERM, stop)
+    application = load_application()
+    from exchange.uploads import BoundedParser
+
+    HTTPChannel.parser_class = BoundedParser
     try:
         server = waitress.create_server(
-            load_application(), host=host, port=port, threads=threads, **OPTIONS
+            application, host=host, port=port, threads=threads, **OPTIONS
         )
     except OSError as error:
         print(f"cannot listen on {host}:{port}: {error.strerror}", file=sys.stderr)

@@ -205,6 +205,11 @@ AXES_COOLOFF_TIME = timedelta(minutes=env_int("TREELINE_LOCK_OUT_MINUTES", 15))
 # By name and address together: nobody can lock a person out from elsewhere.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+# By address alone, whatever the names (`accounts.addresses`). Of several hundred people behind one
+# address some mistype in five minutes, not thirty; a program gets 30 guesses where it had no limit,
+# and whoever shares its address waits five minutes at most.
+ADDRESS_ATTEMPTS = env_int("TREELINE_ADDRESS_ATTEMPTS", 30)
+ADDRESS_MINUTES = env_int("TREELINE_ADDRESS_MINUTES", 5)
 # Else the page could not say how long it takes.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "exchange.accounts.throttling.client_address"
@@ -226,6 +231,12 @@ DEFAULT_FROM_EMAIL = env_text("TREELINE_EMAIL_FROM", "treeline@localhost")
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"
+
+FILE_UPLOAD_HANDLERS = [
+    "exchange.uploads.OnlyOfPeople",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"

@@ -16,4 +16,5 @@ urlpatterns = [
     path("", include("exchange.web.urls")),
 ]
 
+handler400 = "exchange.uploads.show_bad_request"
 handler500 = "exchange.web.views.errors.show_server_error"

@@ -2,7 +2,7 @@
 
     geo.country in (12 values) and device.type = 'phone'
     geo.country in (9 of them) and device.type = 'phone' and user.age >= 18
-    -> geo.country from 12 to 9 values (3 removed); added user.age >= 18
+    -> geo.country from 12 to 9 values: removed AUT, BEL, CHE; added user.age >= 18
 
 Compares what is written, part by part: conditions that stand in both are left out, the others are
 paired by attribute, and groups by what they share. It does not decide whether the meaning changed.
@@ -11,7 +11,7 @@ paired by attribute, and groups by what they share. It does not decide whether t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from targeting.printer import print_line, print_value
@@ -326,19 +326,20 @@ def say_values(old: Part, new: Part) -> str:
     added = [value for value in after.operands if value not in before.operands]
     removed = [value for value in before.operands if value not in after.operands]
     counts = f"from {len(before.operands):,} to {len(after.operands):,} values"
-    if len(added) + len(removed) > MAX_VALUES_NAMED:
-        parts = [f"{len(added):,} added"] * bool(added) + [f"{len(removed):,} removed"] * bool(
-            removed
-        )
-        return f"{before.attribute} {counts} ({', '.join(parts)})"
-    named = [f"added {name_values(added)}"] * bool(added)
-    named += [f"removed {name_values(removed)}"] * bool(removed)
-    return shorten_text(f"{before.attribute} {counts}: {', '.join(named)}", 200)
+    named = [f"added {name_first(added)}"] * bool(added)
+    named += [f"removed {name_first(removed)}"] * bool(removed)
+    return f"{before.attribute} {counts}: {', '.join(named)}"
 
 
 def is_membership(predicate: Predicate) -> bool:
     operator, _ = SYNONYMS.get(predicate.operator, (predicate.operator, False))
     return operator in SETS and not predicate.counted
+
+
+def name_first(values: Sequence[Operand]) -> str:
+    """`AUT, BEL, CHE, CZE and 11 more`: how many more is never cut off."""
+    more = f" and {len(values) - MAX_VALUES_NAMED:,} more" * (len(values) > MAX_VALUES_NAMED)
+    return shorten_text(name_values(values[:MAX_VALUES_NAMED])) + more
 
 
 def name_values(values: Iterable[Operand]) -> str:

@@ -80,6 +80,7 @@ class Explanation:
             is_set = isinstance(self.value, frozenset)
             document["value"] = sorted(self.value) if is_set else self.value  # type: ignore[arg-type]
             document["malformed"] = self.malformed
+            document["attribute"] = self.node.attribute
         if self.children:
             document["children"] = [child._document() for child in self.children]
         return document

@@ -169,6 +169,7 @@ PAGES: dict[str, Page] = {
     "campaign-status": acting("campaign", status="paused"),
     "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
     "value-list-compare": acting("value-list", answer=200),
+    "value-list-change": acting("value-list", text="Bern", action="add"),
     "value-list-values": reading("value-list"),
     "finding-list": listing(),
     "try-visit": Page(get=200, post=422),
@@ -251,6 +252,9 @@ SERVICES: dict[Callable[..., object], Service] = {
     ),
     services.save_value_list: Service(
         "value-list", lambda it, by: services.save_value_list(value_list=it, by=by)
+    ),
+    services.change_values: Service(
+        "value-list", lambda it, by: services.change_values(value_list=it, by=by, add=["Bern"])
     ),
     services.retire_value_list: Service(
         "value-list", lambda it, by: services.retire_value_list(value_list=it, by=by)

@@ -67,7 +67,7 @@ def _program(name: str, *argv: str, **environment: str) -> Program:
 
 def start_worker() -> Running:
     """A real worker on the test database, for all queues; the caller stops it."""
-    options = ["-A", "exchange.celery", "worker", "-c", "1"]
+    options = ["--quiet", "-A", "exchange.celery", "worker", "-c", "1"]
     worker = start(_program("celery-worker", "celery", *options))
     _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=120)
     return worker

@@ -181,3 +181,19 @@ class ApiKey(models.Model):
         if self.revoked_at is not None:
             return "revoked"
         return "active" if self.expires_at > at else "expired"
+
+
+class AddressFailures(models.Model):
+    """Failed log-ins of an address in one minute, whatever the names (`accounts.addresses`)."""
+
+    address = models.CharField(max_length=64)
+    minute = models.DateTimeField(db_index=True)
+    failures = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["address", "minute"], name="address_failures_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.minute:%H:%M}: {self.failures}"

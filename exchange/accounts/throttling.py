@@ -1,4 +1,5 @@
 """What django-axes asks us: where a log-in attempt comes from, and what people see when locked out.
+Failures of an address under any name are `accounts.addresses`.
 
 Attempts are counted per name and address in Postgres: log-in needs the database anyway, so a Redis
 that is down neither opens the door nor shuts it, and all web processes count together.
@@ -35,8 +36,17 @@ def show_lock_out(
 ) -> HttpResponse:
     username = (credentials or {}).get("username", "")
     seconds = seconds_left(username, client_address(request), timezone.now())
-    context = {"username": username, "minutes": ceil(seconds / 60)}
-    response = render(request, "locked_out.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
+    return refuse(request, seconds, username=username)
+
+
+def show_slow_down(request: HttpRequest, seconds: float) -> HttpResponse:
+    """Under no name in particular."""
+    return refuse(request, seconds)
+
+
+def refuse(request: HttpRequest, seconds: float, **context: str) -> HttpResponse:
+    known = {"minutes": ceil(seconds / 60), **context}
+    response = render(request, "locked_out.html", known, status=HTTPStatus.TOO_MANY_REQUESTS)
     response["Retry-After"] = str(ceil(seconds))
     response["Cache-Control"] = "no-store"
     return response

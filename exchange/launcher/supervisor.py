@@ -38,6 +38,8 @@ HOST = "127.0.0.1"
 MAX_LOG_BYTES = 10_000_000
 MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
+# Quiet: a banner is no JSON line.
+CELERY = ("celery", "--quiet", "-A", "exchange.celery")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Worker:
         options = ["--queues", ",".join(self.queues), "--concurrency", str(self.processes)]
         options += ["--hostname", f"{self.name}@%h", "--loglevel", self.log_level]
         options += ["--without-gossip", "--without-mingle"]  # nobody listens
-        return ["celery", "-A", "exchange.celery", "worker", *options]
+        return [*CELERY, "worker", *options]
 
 
 # One build and one report at a time leave the third process to sweeps; a check of all bookings
@@ -221,7 +223,7 @@ class Supervisor:
         folder = self.order.var / "beat"
         folder.mkdir(parents=True, exist_ok=True)
         options = ["--schedule", str(folder / "schedule"), "--pidfile", "", "--loglevel", "INFO"]
-        return self._program("beat", "celery", "-A", "exchange.celery", "beat", *options)
+        return self._program("beat", *CELERY, "beat", *options)
 
     def _start(self, program: Program) -> None:
         self.say(f"starting {program.name}")

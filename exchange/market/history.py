@@ -6,14 +6,15 @@ words; whoever shows them to others passes them through `visibility.sight`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.text import Truncator
 
 from exchange.accounts.models import User
 from exchange.market import services
@@ -21,12 +22,13 @@ from exchange.market.catalog import load_catalog
 from exchange.market.models import Revised, ValueList, ValueListVersion
 from exchange.market.names import load_values
 from exchange.market.recording import Source
-from exchange.market.services.value_lists import difference_of
+from exchange.market.services.value_lists import ValuesDifference, difference_of
 from targeting import Catalog, ExpressionError, parse
 from targeting.differences import describe_difference
 
 NOT_SAID = frozenset({"id", "version", "updated_by", "value_count", "retired_at"})
 MAX_ITEMS_NAMED = 5
+MAX_ITEM_CHARACTERS = 60
 SWITCHES = {
     "is_active": ("switched off", "switched on"),
     "is_disclosed": ("no longer disclosed", "disclosed"),
@@ -119,7 +121,7 @@ def describe_field(
     if field.name == "expression":
         return describe_expressions(old, new, catalog)
     if field.name == "current_number":
-        return [describe_values(after.pgh_obj_id, old, new, after.type)]
+        return describe_values(after.pgh_obj_id, old, new, after.type)
     if field.name in SWITCHES:
         return [SWITCHES[field.name][bool(new)]]
     name = str(field.verbose_name)
@@ -138,11 +140,25 @@ def describe_expressions(old: str, new: str, catalog: Catalog) -> list[str]:
         return ["expression rewritten"]
 
 
-def describe_values(list_id: int, old: int, new: int, kind: str) -> str:
+def describe_values(list_id: int, old: int, new: int, kind: str) -> list[str]:
     if new == old + 1:
         row = ValueListVersion.objects.defer("values").get(value_list_id=list_id, number=new)
-        return f"{row.added_count:,} added, {row.removed_count:,} removed"
-    return str(difference_of(load_values(list_id, old, kind), load_values(list_id, new, kind)))
+        return describe_version(row)
+    return describe_version(
+        difference_of(load_values(list_id, old, kind), load_values(list_id, new, kind))
+    )
+
+
+def describe_version(changed: ValueListVersion | ValuesDifference) -> list[str]:
+    """Versions from before the first values were named have the numbers only."""
+    words = []
+    for verb, count, first in (
+        ("added", changed.added_count, changed.first_added),
+        ("removed", changed.removed_count, changed.first_removed),
+    ):
+        if count:
+            words.append(f"{verb} {name_items(first, count)}" if first else f"{count:,} {verb}")
+    return words or ["the same values again"]
 
 
 def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
@@ -153,15 +169,20 @@ def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
         ("removed", [item for item in old if item not in new]),
     ):
         if items:
-            more = f" and {len(items) - MAX_ITEMS_NAMED:,} more" * (len(items) > MAX_ITEMS_NAMED)
-            named = ", ".join(str(item) for item in items[:MAX_ITEMS_NAMED])
-            words.append(f"{name}: {verb} {named}{more}")
+            words.append(f"{name}: {verb} {name_items(items, len(items))}")
     return words or [f"{name}: in another order"]
+
+
+def name_items(items: Sequence[Any], count: int) -> str:
+    """`AUT, BEL and 13 more`; of `count` items the first are given."""
+    named = [Truncator(str(item)).chars(MAX_ITEM_CHARACTERS) for item in items[:MAX_ITEMS_NAMED]]
+    more = f" and {count - len(named):,} more" * (count > len(named))
+    return f"{', '.join(named)}{more}"
 
 
 def say_value(value: object) -> str:
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M}"
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     return "nothing" if value in (None, "") else str(value)
 
 

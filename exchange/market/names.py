@@ -6,18 +6,16 @@ two never share a name (`services` refuse it), so a name cannot change its meani
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.db.models import F, Func, Q, TextField, Value
+from django.db.models import Q
 
 from exchange.market.models import Audience, ValueList, ValueListVersion
 from targeting import Catalog, Expression, parse
 
 Values = Sequence[str] | Sequence[int]
-_writing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +91,6 @@ def load_values(list_id: int, number: int, kind: str) -> Values:
         value_list_id=list_id, number=number
     )
     return tuple(map(int, values)) if kind == ValueList.Type.INTEGER else tuple(values)
-
-
-def load_lines(list_id: int, number: int) -> bytes:
-    """The values as a file, a line each; whoever asks at the same time is given the same bytes."""
-    with _writing:
-        return _write_lines(list_id, number)
-
-
-@lru_cache(maxsize=2)  # as above; at most what may be uploaded, 66 MB, each
-def _write_lines(list_id: int, number: int) -> bytes:
-    """Joined by Postgres: a million Python texts take ten times as long, and 80 MB."""
-    joined = Func(F("values"), Value("\n"), function="array_to_string", output_field=TextField())
-    versions = ValueListVersion.objects.filter(value_list_id=list_id, number=number)
-    text: str = versions.values_list(joined, flat=True).get()
-    return f"{text}\n".encode()
 
 
 def load_names(organisation_id: int | None, catalog: Catalog) -> Names:

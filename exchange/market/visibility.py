@@ -1,14 +1,16 @@
 """Who may see and change what: one table of owners and readers, asked by everything.
 
 `visible` narrows a query, `require_change` guards a service, `sight` says how much of one object a
-person sees. Nothing else decides about organisations; roles alone are `accounts.permissions`.
+person sees, `sight_price` how much of what a path costs, `may_name` whom. Nothing else decides
+about organisations; roles alone are `accounts.permissions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import Any, TypeVar
 
@@ -82,6 +84,14 @@ SIDES = {
     "buyer": (Party.Kind.INTERMEDIARY, Party.Kind.ADVERTISER),
     "advertiser": (Party.Kind.ADVERTISER,),
     "publisher": (Party.Kind.PUBLISHER,),
+}
+
+
+# Of which kind of party one must be to make something: a campaign is an advertiser's.
+MAKERS: dict[str, tuple[Party.Kind, ...]] = {
+    "campaign": SIDES["advertiser"],
+    "booking": SIDES["advertiser"],
+    "edge": SIDES["seller"],
 }
 
 
@@ -180,6 +190,22 @@ def may_change(user: Person, obj: Model) -> bool:
     """Asks no more than the object itself holds: for lists and buttons."""
     kind = belonging_of(obj).kind
     return kind is not None and may_edit(user, kind) and owns(user, obj)
+
+
+def kinds_of(user: Person) -> frozenset[str]:
+    """What the person's organisation is on the exchange; empty for the operator, who is all."""
+    organisation_id = organisation_id_of(user)
+    if organisation_id is None or is_exchange_operator(user):
+        return frozenset()
+    parties = Party.objects.kept().filter(organisation=organisation_id).order_by()
+    return frozenset(parties.values_list("kind", flat=True).distinct())
+
+
+def may_create(user: Person, kind: Editable) -> bool:
+    """For buttons: offers nothing whose form would have nobody to choose."""
+    if not may_edit(user, kind):
+        return False
+    return is_exchange_operator(user) or not kinds_of(user).isdisjoint(MAKERS[kind])
 
 
 def owns(user: Person, obj: Model) -> bool:
@@ -282,6 +308,37 @@ def sight(user: Person, obj: Model) -> Sight:
     if model_name == "edge" and getattr(obj, "is_disclosed", False):
         return CONDITIONS
     return OUTLINE
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSight:
+    """What a person sees of a path's price: all fees together, and what of the bid is left."""
+
+    reads_total: bool
+    reads_net: bool
+
+
+def sight_price(user: Person, parties: Sequence[Party]) -> PriceSight:
+    """Of the path over these parties, from publisher to advertiser.
+
+    A total is shown to those who see every fee in it. One hidden fee would follow by subtraction;
+    several would follow from the totals of several paths that share edges. With the bid, which the
+    advertiser knows, what is left is the same as the total. The publisher is told what is left, as
+    its ad server is: it is its own price, and without the bid it is no total.
+    """
+    if is_exchange_operator(user):
+        return PriceSight(reads_total=True, reads_net=True)
+    is_own = [owns(user, party) for party in parties]
+    reads_total = all(seller or buyer for seller, buyer in pairwise(is_own))
+    is_publishers_alone = is_own[0] and not is_own[-1]
+    return PriceSight(reads_total, reads_net=reads_total or is_publishers_alone)
+
+
+def may_name(user: Person, other: User | None) -> bool:
+    """Colleagues know each other; people of other organisations are not named."""
+    if other is None or not isinstance(user, User):
+        return False
+    return is_exchange_operator(user) or other.organisation_id == user.organisation_id
 
 
 def find_owner_id(person: User, *, party: str = "", organisation: str = "") -> int | None:

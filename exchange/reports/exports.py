@@ -2,7 +2,9 @@
 Postgres, which is asked for the next rows when they are taken. A day that is counted anew meanwhile
 goes on with its new rows; every row names its snapshot.
 
-Names come from people, so a cell that a spreadsheet would run as a formula is made plain text.
+A header and rows, nothing else, so that every program reads it; the mark at its beginning tells
+spreadsheets that it is UTF-8. Names come from people, so a cell that a spreadsheet would run as a
+formula is made plain text. The page of the report says what the columns are.
 """
 
 from __future__ import annotations
@@ -17,19 +19,22 @@ from django.db.models import Q, QuerySet
 
 from exchange.market.models import Party
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
-from exchange.reports.queries import Selection, TooManyNamedError, read_snapshot_ids
+from exchange.reports.queries import Selection, TooManyNamedError
 
-COLUMNS = (
-    "day",
-    "campaign_id",
-    "campaign",
-    "advertiser",
-    "publisher",
-    "publisher_name",
-    "eligible_visits",
-    "visits",
-    "snapshot_id",
-)
+# Of the columns, in their order; for the page: a file has room for rows only.
+MEANINGS = {
+    "day": "the UTC day of the visits",
+    "campaign_id": "the campaign's number",
+    "campaign": "its name of today",
+    "advertiser": "its advertiser",
+    "publisher": "the publisher's seller id, as ad servers name it",
+    "publisher_name": "the publisher's name of today",
+    "eligible_visits": "how many of the day's visits there the campaign was eligible for; "
+    "without one there is no row",
+    "visits": "how many visits the log has of that publisher and day",
+    "snapshot_id": "the snapshot that they were counted with",
+}
+UTF8_MARK = "\ufeff"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 ROWS_PER_PIECE = 4_000
 # Those of so many campaigns are found through them, those of more by looking at all rows.
@@ -40,7 +45,7 @@ Counted = tuple[int, int, int, int]
 
 def stream_csv(selection: Selection) -> Iterator[str]:
     """In pieces of many lines. All there is, also where a page asks for more letters."""
-    yield write_lines([*([line] for line in describe(selection)), COLUMNS])
+    yield UTF8_MARK + write_lines([list(MEANINGS)])
     try:
         rows = selection.eligible(most_named=MOST_LOOKED_UP)
     except TooManyNamedError:
@@ -102,13 +107,6 @@ def write_lines(rows: Iterable[Sequence[Any]]) -> str:
     lines = io.StringIO()
     csv.writer(lines).writerows(rows)
     return lines.getvalue()
-
-
-def describe(selection: Selection) -> Iterator[str]:
-    """Comment lines: what the rows are, so that a file found later still explains itself."""
-    snapshots = ", ".join(read_snapshot_ids(selection)) or "none"
-    yield f"# Eligible visits from {selection.first_day} to {selection.last_day} (UTC days)"
-    yield f"# Counted with snapshot {snapshots}"
 
 
 def plain(cell: str) -> str:

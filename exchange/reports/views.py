@@ -14,20 +14,23 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from exchange.market.querysets import ID_DIGITS
 from exchange.reports import services
 from exchange.reports.charts import draw_chart
-from exchange.reports.exports import stream_csv
+from exchange.reports.exports import MEANINGS, stream_csv
 from exchange.reports.forms import DaysForm, ReportForm
 from exchange.reports.models import ReportRun
 from exchange.reports.queries import (
     DEFAULT_DAYS,
     MOST_NAMED,
+    Report,
     Selection,
     Sort,
     TooManyNamedError,
     last_reported_days,
     read_report,
 )
+from exchange.reports.zeros import explain_zero, find_zeros
 from exchange.web.views.listing import person_of
 
 WIDE, NARROW = 960, 350
@@ -40,6 +43,8 @@ def show_eligible_visits(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "sort": Sort.of(request.GET.get("sort", ""))}
     if form.is_valid():
         context |= report_context(form.selection(), context["sort"])
+        if "report" in context:
+            context |= find_without(request, context["report"])
     return render(request, "reports/eligible_visits.html", context | runs_context())
 
 
@@ -54,7 +59,17 @@ def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
         "wide": draw_chart(report.days, width=WIDE, has_shade=is_one),
         "narrow": draw_chart(report.days, width=NARROW, has_shade=is_one),
     }
-    return {"report": report, "charts": charts}
+    return {"report": report, "charts": charts, "columns": MEANINGS}
+
+
+def find_without(request: HttpRequest, report: Report) -> dict[str, Any]:
+    """What has no eligible visit, and why: the one campaign that was asked for, or all of those."""
+    selection = report.selection
+    if selection.campaign is None:
+        before = request.GET.get("before", "")
+        is_id = before.isdecimal() and len(before) <= ID_DIGITS
+        return {"zeros": find_zeros(selection, before=int(before) if is_id else None)}
+    return {} if report.total.eligible else {"zero": explain_zero(selection.campaign, selection)}
 
 
 @require_safe

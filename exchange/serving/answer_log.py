@@ -5,7 +5,7 @@
 A request pays for a number and, if it is the one of N, for an append; encoding and writing are the
 watching thread's. Memory is bounded: what does not fit is dropped and counted; so is the disk: who
 writes also removes what is too old or too much. Internet addresses and what is not in the catalogue
-are left out, user ids are hashed with a key.
+are left out, user ids are hashed with a salt that is the log's own.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class AnswerLog:
         folder: Path,
         *,
         every: int,
-        hash_key: bytes,
+        salt: bytes,
         most: int = MOST_KEPT,
         retention: Retention | None = None,
     ) -> None:
@@ -100,7 +100,7 @@ class AnswerLog:
         self._retention = retention or Retention()
         self._cleaning_due_at = 0.0
         self.every = every
-        self._hash_key = hashlib.blake2b(hash_key, digest_size=32).digest()
+        self._hash_key = hashlib.blake2b(salt, digest_size=32).digest()
         self._most = most
         self._numbers = count(1)
         self._kept: deque[Kept] = deque()

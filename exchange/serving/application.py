@@ -61,7 +61,7 @@ def make_application(configuration: Configuration) -> Application:
             AnswerLog(
                 configuration.answers_dir,
                 every=configuration.answers_every,
-                hash_key=configuration.secret_key.encode(),
+                salt=configuration.answers_salt.encode(),
                 retention=Retention(configuration.answers_days, configuration.answers_bytes),
             )
         )

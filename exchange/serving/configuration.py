@@ -5,6 +5,9 @@ Imports nothing of the process itself: where its metrics go is decided before th
 
 from __future__ import annotations
 
+import os
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from exchange.environment import SettingError, env_int, env_path, env_text
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEFAULT_ADDRESS = "127.0.0.1:8001"
+SALT_CHARACTERS = 32
 INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: S105
 
 
@@ -26,17 +30,18 @@ class Configuration:
     snapshot_dir: Path
     visits_per_second: int
     metrics_token: str
-    secret_key: str
     answers_every: int
     answers_dir: Path
     answers_days: int
     answers_bytes: int
+    answers_salt: str
     log_level: str
 
 
 def read_configuration() -> Configuration:
     var = env_path("TREELINE_VAR", CHECKOUT / "var")
     host, port = read_address("TREELINE_SERVING_ADDRESS", DEFAULT_ADDRESS)
+    every = env_int("TREELINE_ANSWER_LOG_EVERY", 100)
     return Configuration(
         host=host,
         port=port,
@@ -44,11 +49,11 @@ def read_configuration() -> Configuration:
         snapshot_dir=env_path("TREELINE_SNAPSHOT_DIR", var / "snapshots"),
         visits_per_second=env_int("TREELINE_ELIGIBILITY_RATE", 50_000),
         metrics_token=env_text("TREELINE_METRICS_TOKEN"),
-        secret_key=read_secret(),
-        answers_every=env_int("TREELINE_ANSWER_LOG_EVERY", 100),
+        answers_every=every,
         answers_dir=env_path("TREELINE_ANSWER_LOG_DIR", var / "answers"),
         answers_days=env_int("TREELINE_ANSWER_LOG_DAYS", 14),
         answers_bytes=env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000) * 1_000_000,
+        answers_salt=read_salt(var / "answer-log-salt") if every else "",
         log_level=env_text("TREELINE_LOG_LEVEL", "INFO"),
     )
 
@@ -62,12 +67,34 @@ def read_address(name: str, default: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def read_secret() -> str:
-    """Hashes what of a visit could name a person before it is kept."""
-    secret = env_text("TREELINE_SECRET_KEY", INSECURE_SECRET)
-    is_weak = secret == INSECURE_SECRET or len(secret) < 32
-    if env_text("TREELINE_MODE") == "production" and is_weak:
+def read_salt(kept_in: Path) -> str:
+    """Hashes what of a visit could name a person before it is kept. Of its own: whoever changes or
+    learns the key of people's sessions neither changes nor learns who is who in the log. Kept away
+    from the answers, which are for others to read; several machines share it by the setting."""
+    given = env_text("TREELINE_ANSWER_LOG_SALT")
+    if given and len(given) < SALT_CHARACTERS:
         raise SettingError(
-            "TREELINE_SECRET_KEY must be a random text of at least 32 characters in production"
+            "TREELINE_ANSWER_LOG_SALT must be a random text of at least "
+            f"{SALT_CHARACTERS} characters"
         )
-    return secret
+    try:
+        return given or keep_salt(kept_in)
+    except OSError as error:
+        raise SettingError(
+            f"the answer log's salt cannot be kept in {kept_in} ({error.strerror}): "
+            "set TREELINE_ANSWER_LOG_SALT"
+        ) from error
+
+
+def keep_salt(path: Path) -> str:
+    """Written once, whoever comes first: a link is made whole or not at all."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        with suppress(FileExistsError):
+            os.link(aside, path)
+        aside.unlink()
+    return path.read_text()

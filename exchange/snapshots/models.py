@@ -175,7 +175,7 @@ class DeltaLog(models.Model):
         constraints = [models.CheckConstraint(condition=Q(pk=1), name="one_delta_log")]
 
     def __str__(self) -> str:
-        return f"delta {self.number} of {self.snapshot_id[:8]}"
+        return f"change {self.number} of {self.snapshot_id[:8]}"
 
 
 class Quarantined(models.Model):

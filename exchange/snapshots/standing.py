@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 
 from django.db.models import F
 
@@ -40,6 +42,28 @@ def read_standing() -> Standing:
         waiting_count=0 if is_held else count,
         estimate=estimate_build(),
     )
+
+
+class Move(StrEnum):
+    """What an operator may do with a build: each has one move at most."""
+
+    MAKE_LIVE = "make_live"
+    LET_IN = "let_in"
+    ROLL_BACK = "roll_back"
+
+
+def find_move(build: SnapshotBuild, standing: Standing, kept: Collection[str]) -> Move | None:
+    """Forward is making live, with everything that was saved since; back is rolling back, to what
+    was built. On the live one what was held back is let in. `kept`: whose files are still there."""
+    is_checked = build.status in {Status.READY, Status.LIVE, Status.REPLACED}
+    if not is_checked or build.snapshot_id not in kept:
+        return None
+    live, log = standing.live, standing.log
+    if live is None or build.pk > live.pk:
+        return Move.MAKE_LIVE
+    if build.pk < live.pk:
+        return Move.ROLL_BACK
+    return Move.LET_IN if log is not None and log.is_held else None
 
 
 def estimate_build() -> timedelta | None:

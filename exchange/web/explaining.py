@@ -16,18 +16,19 @@ from typing import Any
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import read_expression
-from exchange.market.given_visits import write_time
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
 from exchange.market.walking import walk
-from exchange.serving.visits import STAMPED_TIMES, flatten, stamp
+from exchange.serving.visits import flatten, stamp
 from exchange.web.paths import BookingPath, Hop, find_paths, show_edges, show_path
-from targeting import Catalog, ExpressionError
+from targeting import AttributeType, Catalog, ExpressionError
+from targeting.catalog import UTC_OFFSET
 from targeting.visits import EPOCH
 
 LINES_SHOWN = 200
 VALUE_CHARACTERS = 120
 FIXES_SHOWN = 3
+TIMES = (AttributeType.TIMESTAMP, AttributeType.TIMESTAMP_LOCAL)
 GROUPS = {
     "and": "All of",
     "or": "Any of",
@@ -219,7 +220,7 @@ def check_expression(
         explained = expression.explain(flat).to_json()
     except ExpressionError as error:
         return Step(title, False, f"{title} no longer compiles: {error}")
-    found = list(islice(write_lines(explained), LINES_SHOWN + 1))
+    found = list(islice(write_lines(explained, flat, catalog), LINES_SHOWN + 1))
     lacking = ", ".join(explained["lacking"])
     return Step(
         title,
@@ -235,16 +236,18 @@ def describe_fix(fix: dict[str, str]) -> str:
     return f"{fix['condition']} were {fix['change']}"
 
 
-def write_lines(document: dict[str, Any], depth: int = 0) -> Iterator[Line]:
+def write_lines(
+    document: dict[str, Any], flat: dict[str, Any], catalog: Catalog, depth: int = 0
+) -> Iterator[Line]:
     """Parents first, as one reads; flat, because a template cannot nest a hundred levels."""
     is_group = document["kind"] in GROUPS
     text = GROUPS[document["kind"]] if is_group else document["text"]
-    yield Line(depth, document["truth"], text, describe_value(document), is_group)
+    yield Line(depth, document["truth"], text, describe_value(document, flat, catalog), is_group)
     for child in document.get("children", ()):
-        yield from write_lines(child, depth + 1)
+        yield from write_lines(child, flat, catalog, depth + 1)
 
 
-def describe_value(document: dict[str, Any]) -> str:
+def describe_value(document: dict[str, Any], flat: dict[str, Any], catalog: Catalog) -> str:
     if "value" not in document:
         return ""
     if document.get("malformed"):
@@ -252,10 +255,23 @@ def describe_value(document: dict[str, Any]) -> str:
     value = document["value"]
     if value is None:
         return "the visit does not say"
-    if document["text"].partition(" ")[0] in STAMPED_TIMES:
-        return f"the visit happens at {write_time(EPOCH + timedelta(milliseconds=value))}"
+    kind = catalog[document["attribute"]].type
+    if kind in TIMES:
+        return describe_time(value, kind, flat.get(UTC_OFFSET))
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     if value == []:
         text = "an empty set"
     shortened = text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}…"
     return f"the visit has {shortened}"
+
+
+def describe_time(milliseconds: int, kind: AttributeType, offset: object) -> str:
+    """Of the visitor's own clock only with an offset, in minutes."""
+    try:
+        moment = EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return "the visit has a time that no calendar has"
+    if kind == AttributeType.TIMESTAMP_LOCAL and type(offset) is int:
+        own = moment + timedelta(minutes=offset)
+        return f"it is {own:%a %Y-%m-%d %H:%M} on the visitor's clock"
+    return f"it is {moment:%a %Y-%m-%d %H:%M} UTC"

@@ -14,12 +14,13 @@ from fractions import Fraction
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Edge, Party
 from exchange.market.saved_graph import SavedGraph, load_graph
-from exchange.market.visibility import Sight, sight
+from exchange.market.visibility import PriceSight, Sight, sight, sight_price
 from exchange.routing import Path
 from exchange.routing.alternatives import alternative_paths
 from exchange.routing.policies import BrokenPathError, pin_path
 
 PINS_OFFERED = 20
+UNSEEN_PRICE = PriceSight(reads_total=False, reads_net=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,14 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class BookingPath:
-    """Either hops or a reason; `hops` is empty exactly when `reason` is not."""
+    """Either hops or a reason; `hops` is empty exactly when `reason` is not. `price` says what of
+    fees and net CPM the person who looks at it may see."""
 
     booking: Booking
     hops: tuple[Hop, ...]
     net_share: Fraction
     reason: str
+    price: PriceSight = UNSEEN_PRICE
 
     @property
     def fee_percent(self) -> Decimal:
@@ -120,7 +123,8 @@ def describe_path(
         return BookingPath(booking, (), Fraction(0), explain_no_path(booking))
     sold = [edges[edge_id] for edge_id in path.edge_ids]
     hops = tuple(Hop(edge, edge.buyer, sight(viewer, edge)) for edge in sold)
-    return BookingPath(booking, hops, path.net_share, "")
+    parties = [sold[0].seller, *(edge.buyer for edge in sold)]
+    return BookingPath(booking, hops, path.net_share, "", sight_price(viewer, parties))
 
 
 def show_path(booking: Booking, path: Path | None, viewer: User) -> BookingPath:
@@ -150,7 +154,7 @@ def explain_no_path(booking: Booking) -> str:
     )
 
 
-def offer_pins(booking: Booking) -> list[tuple[str, str]]:
+def offer_pins(booking: Booking, viewer: User) -> list[tuple[str, str]]:
     """Paths that the booking may be pinned to, as choices of a form; the pinned one is among them
     also where others are cheaper."""
     graph = load_graph()
@@ -160,11 +164,18 @@ def offer_pins(booking: Booking) -> list[tuple[str, str]]:
     pinned = find_pinned(booking, graph) if booking.pinned_edges else None
     if pinned and pinned not in paths:
         paths.append(pinned)
+    parties = Party.objects.in_bulk({party_id for path in paths for party_id in path.party_ids})
     return [
         (
             ",".join(map(str, path.edge_ids)),
-            f"{' → '.join(graph.names[party_id] for party_id in path.party_ids)}"
-            f" · fees {as_percent(1 - path.net_share)} %",
+            describe_pin([parties[party_id] for party_id in path.party_ids], path, viewer),
         )
         for path in paths
     ]
+
+
+def describe_pin(parties: list[Party], path: Path, viewer: User) -> str:
+    names = " → ".join(party.name for party in parties)
+    if not sight_price(viewer, parties).reads_total:
+        return names
+    return f"{names} · fees {as_percent(1 - path.net_share)} %"

@@ -68,6 +68,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("lists/new/compare/", value_lists.compare_value_list, name="value-list-compare-new"),
     path("lists/<int:pk>/", value_lists.show_value_list, name="value-list-detail"),
     path("lists/<int:pk>/edit/", value_lists.edit_value_list, name="value-list-edit"),
+    path("lists/<int:pk>/change/", value_lists.change_value_list, name="value-list-change"),
     path("lists/<int:pk>/compare/", value_lists.compare_value_list, name="value-list-compare"),
     path("lists/<int:pk>/values.txt", value_lists.download_value_list, name="value-list-values"),
     path("attributes/", attributes.list_attributes, name="attribute-list"),

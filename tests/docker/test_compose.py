@@ -61,7 +61,7 @@ def test_runs_in_production_mode_with_secrets_from_outside(name: str) -> None:
 @pytest.mark.parametrize("name", AD_SERVERS)
 def test_ad_servers_know_no_password(name: str) -> None:
     environment = SERVICES[name]["environment"]
-    assert not {"DATABASE_URL", "REDIS_URL"} & set(environment)
+    assert not {"DATABASE_URL", "REDIS_URL", "TREELINE_SECRET_KEY"} & set(environment)
     assert environment["TREELINE_MODE"] == "production"
 
 

@@ -28,7 +28,7 @@ def test_a_change_that_is_not_live_is_said_in_every_window(visitor: Visitor) -> 
     page = visitor.page
     page.fill("#id_visit", json.dumps({"geo": {"country": "USA"}, "device": {"type": "phone"}}))
     page.click("#visit-form button[type=submit]")
-    goes_live = re.compile(r"live with delta \d+")
+    goes_live = re.compile(r"live with change \d+")
     expect(page.locator("#waiting")).to_contain_text(goes_live)
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 850})

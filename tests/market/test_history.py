@@ -198,13 +198,13 @@ def test_a_list_goes_back_to_its_old_values(erin: User, herald: Party) -> None:
     cities = ValueList(organisation=herald.organisation, name="cities")
     save_value_list(value_list=cities, values=["Oslo", "Bergen"], by=erin)
     save_value_list(value_list=cities, values=["Oslo", "Paris", "Lyon"], by=erin)
-    assert last_difference(cities) == ["2 added, 1 removed"]
+    assert last_difference(cities) == ["added Lyon, Paris", "removed Bergen"]
     save_value_list(value_list=cities, values=["Rome"], by=erin)
     revert(obj=cities, to=1, by=erin)
     assert (cities.value_count, cities.current_number) == (2, 4)
-    assert last_difference(cities) == ["2 added, 1 removed"]
+    assert last_difference(cities) == ["added Bergen, Oslo", "removed Rome"]
     first, last = find_revision(cities, 1), find_revision(cities, 4)
-    assert difference(first, last) == ["0 added, 0 removed"]
+    assert difference(first, last) == ["the same values again"]
 
 
 def test_every_kind_of_thing_has_words_for_its_changes(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
+from itertools import chain, repeat
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, InternalError, connection, transaction
-from pytest_django import DjangoAssertNumQueries
 
 from exchange.accounts.models import Organisation, User
 from exchange.market.history import difference, revisions_of
 from exchange.market.models import ValueList, ValueListVersion
-from exchange.market.names import load_lines, load_values
-from exchange.market.services import compare_values, save_value_list
+from exchange.market.names import load_values
+from exchange.market.services import (
+    BadValueError,
+    change_values,
+    compare_values,
+    save_value_list,
+)
 from exchange.snapshots.models import Change
 
 MILLION = 1_000_000
@@ -42,30 +47,6 @@ def test_whole_numbers_are_kept_as_numbers(erin: User, operator: Organisation) -
     for bad in ("ten", "1.5", str(2**63)):
         with pytest.raises(ValidationError, match=r"whole number|64 bits"):
             save_value_list(value_list=zips, values=[bad], by=erin)
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "lines"),
-    [
-        ("string", ["b", "NULL", "ü, é", "tab\t"], "NULL\nb\ntab\t\nü, é\n"),
-        ("integer", [10, -3], "-3\n10\n"),
-    ],
-)
-def test_a_version_is_written_as_lines_once(
-    kind: str,
-    values: list[str | int],
-    lines: str,
-    erin: User,
-    operator: Organisation,
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
-    """Twenty who download it share what the first one waited for."""
-    made = ValueList(organisation=operator, name="some", type=kind)
-    save_value_list(value_list=made, values=values, by=erin)
-    with django_assert_num_queries(1):
-        first, second = load_lines(made.pk, 1), load_lines(made.pk, 1)
-    assert first is second
-    assert first.decode() == lines
 
 
 def test_a_list_is_never_empty(erin: User, cities: ValueList) -> None:
@@ -144,7 +125,10 @@ def test_a_million_values_are_saved_compared_and_kept_in_the_history(
     save_value_list(value_list=cities, values=changed, by=erin)
     print(f"two saves of a million values: {time.monotonic() - started:.1f} s")
     after, before = revisions_of(cities)
-    assert difference(before, after) == ["3 added, 3 removed"]
+    assert difference(before, after) == [
+        "added new-0, new-1, new-2",
+        "removed segment-0000000, segment-0000001, segment-0000002",
+    ]
     assert len(load_values(cities.pk, 1, "string")) == len(load_values(cities.pk, 2, "string"))
     assert values_of(cities)[:4] == ["new-0", "new-1", "new-2", "segment-0000003"]
     with pytest.raises(ValidationError, match="at most 1,000,000"):
@@ -157,3 +141,42 @@ def test_a_million_values_are_saved_compared_and_kept_in_the_history(
         cursor.execute("SELECT pg_total_relation_size('market_valuelistevent')")
         (size,) = cursor.fetchone()
     assert size < MILLION
+
+
+def test_some_values_are_added_whatever_others_saved_meanwhile(
+    erin: User, cities: ValueList
+) -> None:
+    save_value_list(value_list=cities, values=["Oslo"], by=erin)
+    seen_long_ago = ValueList.objects.get()
+    save_value_list(value_list=cities, values=["Oslo", "Rome"], by=erin)
+    told = change_values(value_list=seen_long_ago, by=erin, add=["Bern"], remove=["Oslo"])
+    assert str(told) == "1 added, 1 removed"
+    cities.refresh_from_db()
+    assert values_of(cities) == ["Bern", "Rome"]
+    again = change_values(value_list=cities, by=erin, add=["Bern", "Bern"])
+    assert str(again) == "0 added, 0 removed, 2 duplicates"
+    assert ValueListVersion.objects.count() == 3
+
+
+def test_differences_name_the_values(erin: User, cities: ValueList) -> None:
+    values = [f"C{number:02}" for number in range(20)]
+    save_value_list(value_list=cities, values=values, by=erin)
+    save_value_list(value_list=cities, values=[*values[15:], "DEU"], by=erin)
+    after, before = revisions_of(cities)
+    assert difference(before, after) == [
+        "added DEU",
+        "removed C00, C01, C02, C03, C04 and 10 more",
+    ]
+
+
+def test_more_values_than_anybody_means_are_refused_at_their_place(
+    erin: User, cities: ValueList
+) -> None:
+    """Nothing is cut off: not even what would be repeated."""
+    repeated = chain(["Oslo"], repeat("Rome", 4 * MILLION))
+    with pytest.raises(BadValueError, match="More than 4,000,000 values") as caught:
+        save_value_list(value_list=cities, values=repeated, by=erin)
+    assert caught.value.position == 4 * MILLION
+    with pytest.raises(BadValueError, match="at most 1,000,000 values") as caught:
+        save_value_list(value_list=cities, values=map(str, range(MILLION + 5)), by=erin)
+    assert caught.value.position == MILLION

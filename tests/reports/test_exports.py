@@ -1,32 +1,40 @@
 import csv
+import io
 from itertools import product
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from exchange.accounts.models import User
 from exchange.market.models import Campaign, Party
-from exchange.reports.exports import plain, stream_csv
+from exchange.reports.exports import MEANINGS, plain, stream_csv
 from exchange.reports.models import EligibleVisits, ReportRun
 from exchange.reports.queries import Selection
 from tests.reports.summaries import FIRST, SECOND, SNAPSHOT_ID
 
 
-def read(selection: Selection) -> tuple[list[str], list[dict[str, str]]]:
-    lines = "".join(stream_csv(selection)).splitlines(keepends=True)
-    comments = [line for line in lines if line.startswith("#")]
-    return comments, list(csv.DictReader(lines[len(comments) :]))
+def read(selection: Selection) -> list[dict[str, str]]:
+    text = "".join(stream_csv(selection))
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
 
 
-def test_a_download_names_its_days_and_its_snapshot(summer_report: ReportRun, carol: User) -> None:
-    comments, _ = read(Selection(FIRST, SECOND, carol))
-    assert comments[0].startswith("# Eligible visits from 2026-11-01 to 2026-11-02")
-    assert SNAPSHOT_ID in comments[1]
+def test_a_download_is_a_header_and_rows_that_spreadsheets_know_as_utf8(
+    summer_report: ReportRun, carol: User, campaign: Campaign
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(name="Été")
+    content = "".join(stream_csv(Selection(FIRST, SECOND, carol))).encode()
+    assert content.startswith(b"\xef\xbb\xbfday,campaign_id,campaign,")
+    assert content.count(b"\xef\xbb\xbf") == 1
+    table = pa.csv.read_csv(io.BytesIO(content))  # a program that knows no comments
+    assert table.column_names == list(MEANINGS)
+    assert table["campaign"].to_pylist() == ["Été", "Été"]
 
 
 def test_a_download_has_every_row_with_its_whole(
     summer_report: ReportRun, carol: User, campaign: Campaign
 ) -> None:
-    _, rows = read(Selection(FIRST, SECOND, carol, campaign=campaign))
+    rows = read(Selection(FIRST, SECOND, carol, campaign=campaign))
     assert rows[0] == {
         "day": "2026-11-01",
         "campaign_id": str(campaign.pk),
@@ -45,7 +53,7 @@ def test_a_name_cannot_run_as_a_formula(
     summer_report: ReportRun, carol: User, campaign: Campaign
 ) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(name="=cmd|' /C calc'!A0")
-    _, rows = read(Selection(FIRST, FIRST, carol))
+    rows = read(Selection(FIRST, FIRST, carol))
     assert rows[0]["campaign"] == "'=cmd|' /C calc'!A0"
 
 
@@ -82,11 +90,11 @@ def test_a_download_has_all_rows_of_a_search_however_many_it_means(
         )
     monkeypatch.setattr("exchange.reports.exports.MOST_LOOKED_UP", most_named)
     monkeypatch.setattr("exchange.reports.exports.ROWS_PER_PIECE", rows_per_piece)
-    _, every = read(Selection(FIRST, SECOND, carol))
+    every = read(Selection(FIRST, SECOND, carol))
     assert len(every) == 8
-    _, meant = read(Selection(FIRST, SECOND, carol, text="summ"))
+    meant = read(Selection(FIRST, SECOND, carol, text="summ"))
     assert meant == [row for row in every if row["campaign"] != "Winter"]
-    _, at_herald = read(Selection(FIRST, SECOND, carol, herald, text="summ"))
+    at_herald = read(Selection(FIRST, SECOND, carol, herald, text="summ"))
     assert at_herald == [row for row in meant if row["publisher"] == "daily-herald"]
 
 
@@ -96,6 +104,6 @@ def test_a_download_is_read_as_it_is_taken(
     """Rows that come later are in it: nothing was put together before."""
     monkeypatch.setattr("exchange.reports.exports.ROWS_PER_PIECE", 1)
     pieces = stream_csv(Selection(FIRST, SECOND, carol))
-    assert [next(pieces).count("\n") for _ in range(2)] == [3, 1]
+    assert [next(pieces).count("\n") for _ in range(2)] == [1, 1]
     EligibleVisits.objects.filter(day=SECOND).update(eligible_visits=46)
     assert ",46," in next(pieces)

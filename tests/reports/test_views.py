@@ -1,4 +1,4 @@
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Campaign, Party
-from exchange.reports.models import EligibleVisits, ReportRun
+from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
 from tests.reports.summaries import FIRST, SECOND, make_run
 
 PAGE = reverse("report-eligible-visits")
@@ -142,11 +142,30 @@ def test_days_in_the_wrong_order_are_an_error_on_the_page(client: Client, carol:
 
 
 def test_a_campaign_without_one_eligible_visit_is_sent_to_try_a_visit(
-    client: Client, carol: User, summer_report: ReportRun, campaign: Campaign
+    client: Client, carol: User, campaign: Campaign, herald: Party
 ) -> None:
-    EligibleVisits.objects.all().delete()
+    Campaign.objects.filter(pk=campaign.pk).update(starts_at=datetime(2026, 1, 1, tzinfo=UTC))
+    Booking.objects.create(campaign=campaign, publisher=herald)
+    run = make_run(status="done")
+    DailyVisits.objects.create(day=FIRST, publisher=herald, visits=9, run=run)
     text = page_text(log_in(client, carol), campaign=campaign.pk, first_day=FIRST, last_day=SECOND)
-    assert "Not one visit of these days was eligible" in text
+    assert "Not one visit was eligible. Take one" in text
+    assert f"/visits/?campaign={campaign.pk}" in text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_of_today_is_not_told_that_no_visit_was_eligible(
+    client: Client, carol: User, summer_report: ReportRun, soda: Party, herald: Party
+) -> None:
+    new = Campaign.objects.create(advertiser=soda, name="New", expression="true", status="live")
+    Booking.objects.create(campaign=new, publisher=herald)
+    log_in(client, carol)
+    for text in (
+        page_text(client, campaign=new.pk, first_day=FIRST, last_day=SECOND),
+        page_text(client, first_day=FIRST, last_day=SECOND),
+    ):
+        assert "Did not exist yet when these days were counted" in text
+        assert "Not one visit was eligible" not in text
 
 
 def test_the_table_is_ordered_as_asked(
@@ -194,7 +213,7 @@ def test_the_number_of_queries_does_not_grow_with_the_campaigns(
         )
         make_run(status="failed", requested_by=carol)
     page_text(client)  # whoever looks first has them counted
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(15):
         page_text(client)
 
 

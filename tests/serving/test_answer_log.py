@@ -40,7 +40,7 @@ def rows_in(folder: Path) -> list[dict[str, object]]:
 def test_keeps_one_answer_in_n_without_addresses_and_names(
     service: EligibilityService, tmp_path: Path
 ) -> None:
-    log = AnswerLog(tmp_path / "answers", every=10, hash_key=b"secret")
+    log = AnswerLog(tmp_path / "answers", every=10, salt=b"secret")
     service.keep_answers(log)
     visit = {"geo.country": "USA", "device.ip": "203.0.113.9", "user.id": "u-1", "user.mail": "x"}
     for _ in range(25):
@@ -63,7 +63,7 @@ def test_keeps_one_answer_in_n_without_addresses_and_names(
 def test_another_key_hashes_otherwise(service: EligibilityService, tmp_path: Path) -> None:
     seen = set()
     for key in (b"one", b"two"):
-        log = AnswerLog(tmp_path / key.decode(), every=1, hash_key=key)
+        log = AnswerLog(tmp_path / key.decode(), every=1, salt=key)
         service.keep_answers(log)
         service.answer("herald", {"user.id": "u-1"})
         log.flush(at_once=True)
@@ -75,7 +75,7 @@ def test_another_key_hashes_otherwise(service: EligibilityService, tmp_path: Pat
 def test_what_does_not_fit_is_dropped_not_waited_for(
     service: EligibilityService, tmp_path: Path
 ) -> None:
-    log = AnswerLog(tmp_path / "answers", every=1, hash_key=b"secret", most=5)
+    log = AnswerLog(tmp_path / "answers", every=1, salt=b"secret", most=5)
     service.keep_answers(log)
     for _ in range(9):
         service.answer("herald", {})
@@ -87,7 +87,7 @@ def test_full_or_missing_disk_costs_the_sample_never_an_answer(
     service: EligibilityService, tmp_path: Path
 ) -> None:
     (tmp_path / "answers").write_text("a file where the folder should be")
-    log = AnswerLog(tmp_path / "answers", every=1, hash_key=b"secret")
+    log = AnswerLog(tmp_path / "answers", every=1, salt=b"secret")
     service.keep_answers(log)
     assert service.answer("herald", {}).count == 2
     log.flush(at_once=True)
@@ -143,7 +143,7 @@ def test_the_oldest_are_removed_when_there_is_too_much(tmp_path: Path) -> None:
 def test_who_writes_also_removes(service: EligibilityService, tmp_path: Path) -> None:
     folder = tmp_path / "answers"
     leave_files(folder, "dt=2020-01-01/0000-aa.parquet")
-    log = AnswerLog(folder, every=1, hash_key=b"secret")
+    log = AnswerLog(folder, every=1, salt=b"secret")
     service.keep_answers(log)
     service.answer("herald", {})
     log.flush(at_once=True)

@@ -161,7 +161,7 @@ def test_answers_are_counted_wherever_they_come_from(endpoint: EligibilityEndpoi
 def test_sampled_answers_are_kept_whole(
     service: EligibilityService, endpoint: EligibilityEndpoint, tmp_path: Path
 ) -> None:
-    log = AnswerLog(tmp_path / "answers", every=3, hash_key=b"k")
+    log = AnswerLog(tmp_path / "answers", every=3, salt=b"k")
     service.keep_answers(log)
     visit = {"geo.country": "USA", "user.age": 30}
     replies = [without_age(post(endpoint, {"visit": visit})) for _ in range(7)]

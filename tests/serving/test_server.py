@@ -193,8 +193,8 @@ def test_a_port_that_is_taken_is_said_so(single: EligibilityServer) -> None:
         ({"TREELINE_SERVING_ADDRESS": "8001"}, "must be a host and a port like 127.0.0.1:8001"),
         ({"TREELINE_SERVING_PROCESSES": "many"}, "must be a whole number"),
         (
-            {"TREELINE_MODE": "production", "TREELINE_SECRET_KEY": "short"},
-            "TREELINE_SECRET_KEY must be a random text",
+            {"TREELINE_ANSWER_LOG_SALT": "short"},
+            "TREELINE_ANSWER_LOG_SALT must be a random text",
         ),
     ],
 )

@@ -49,7 +49,7 @@ def said(before: str, after: str) -> list[str]:
         (
             f"geo.country in ({TWELVE})",
             f"geo.country in ({SEVEN}, 'X')",
-            ["geo.country from 12 to 8 values (1 added, 5 removed)"],
+            ["geo.country from 12 to 8 values: added X, removed C07, C08, C09, C10 and 1 more"],
         ),
         (
             "geo.country = 'USA'",

@@ -36,6 +36,7 @@ def test_shows_each_nodes_truth_and_the_visits_value() -> None:
                 "truth": False,
                 "value": "DE",
                 "malformed": False,
+                "attribute": "geo.country",
             },
             {
                 "kind": "not",
@@ -51,6 +52,7 @@ def test_shows_each_nodes_truth_and_the_visits_value() -> None:
                                 "truth": None,
                                 "value": None,
                                 "malformed": True,
+                                "attribute": "age",
                             },
                             {
                                 "kind": "condition",
@@ -58,6 +60,7 @@ def test_shows_each_nodes_truth_and_the_visits_value() -> None:
                                 "truth": False,
                                 "value": False,
                                 "malformed": False,
+                                "attribute": "flag",
                             },
                         ],
                     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -72,6 +72,27 @@ def test_shows_every_condition_with_what_the_visit_has(booking: Booking) -> None
     assert lines[1].saw == "the visit has USA"
     assert lines[4].saw == "the visit has phone"
     assert "wrong type" in lines[5].saw
+
+
+def test_times_are_told_as_people_say_them(booking: Booking) -> None:
+    booking.campaign.expression = "time during 'Mon-Sun' and local_time during 'Mon-Sun'"
+    moment = datetime(2026, 11, 17, 23, 30, tzinfo=UTC)
+
+    def saw(visit: dict[str, object]) -> list[str]:
+        explained = explain_campaign(
+            campaign=booking.campaign,
+            publisher=booking.publisher,
+            visit=visit,
+            viewer=User(is_active=True, organisation=booking.publisher.organisation),
+            at=moment,
+        )
+        return [line.saw for line in explained.steps[-1].lines if line.saw]
+
+    assert saw({"geo.utc_offset": 60}) == [
+        "it is Tue 2026-11-17 23:30 UTC",
+        "it is Wed 2026-11-18 00:30 on the visitor's clock",
+    ]
+    assert saw({}) == ["it is Tue 2026-11-17 23:30 UTC"] * 2
 
 
 def test_names_the_one_condition_that_stands_in_the_way(booking: Booking) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 
 from exchange.accounts.models import Role, User
 from exchange.market.models import Attribute, Audience, Campaign, TestVisit, ValueList
+from exchange.market.names import load_values
 from exchange.market.services import save_audience, save_campaign, save_value_list
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
@@ -79,9 +80,9 @@ def test_a_list_is_uploaded_and_downloaded(alice: User, log_in: LogIn) -> None:
     value_list = ValueList.objects.get()
     assert value_list.value_count == 4
     response = browser.get(f"/lists/{value_list.pk}/values.txt")
-    assert b"".join(response).decode() == "a.example\nb.example\nc.example\nwith, comma\n"
+    assert b"".join(response).decode() == 'a.example\nb.example\nc.example\n"with, comma"\n'
     assert response["Content-Disposition"] == 'attachment; filename="sites.txt"'
-    assert response["Content-Length"] == "42"
+    assert response["Content-Length"] == "44"
 
 
 def test_a_list_without_values_and_a_file_that_is_no_text_are_refused(
@@ -207,3 +208,75 @@ def test_what_makes_test_visits_of_its_campaigns_fail_must_be_confirmed(
     assert browser.post(address, fields | {"confirmed": "on"}).status_code == 302
     assert kind == "list" or Audience.objects.get().expression == fields["expression"]
     assert kind == "audience" or ValueList.objects.get().value_count == 1
+
+
+def test_values_are_added_and_removed_on_the_page_of_the_list(
+    alice: User, cities: ValueList, log_in: LogIn
+) -> None:
+    browser, page = log_in(alice), f"/lists/{cities.pk}/"
+    added = "Bern\nBonn, Bern\nRome"
+    told = browser.post(f"{page}change/", {"text": added, "action": "add"}, follow=True)
+    assert "$cities: 2 added, 0 removed, 2 duplicates." in unescape(told.content.decode())
+    told = browser.post(f"{page}change/", {"text": "Oslo\nParis", "action": "remove"}, follow=True)
+    assert "0 added, 1 removed, 1 not in the list" in told.content.decode()
+    told = browser.post(f"{page}change/", {"remove": "Bonn", "q": "bo"}, follow=True)
+    assert told.redirect_chain == [(f"{page}?q=bo", 302)]
+    assert "No value has “bo” in it" in told.content.decode()
+    assert load_values(cities.pk, 4, "string") == ("Bern", "Rome")
+
+
+def test_values_are_searched_on_the_page_of_the_list(
+    alice: User, cities: ValueList, log_in: LogIn
+) -> None:
+    html = text_of(log_in(alice), f"/lists/{cities.pk}/?q=OS")
+    assert "<code>Oslo</code>" in html
+    assert "<code>Rome</code>" not in html
+    assert "1 of 2 with “OS”" in html
+
+
+def test_what_cannot_be_kept_is_told_with_its_line(
+    alice: User, cities: ValueList, log_in: LogIn
+) -> None:
+    browser, page = log_in(alice), f"/lists/{cities.pk}/"
+    tries = {
+        'Bern\n"Bonn': "Line 2: a value begins with a quote",
+        "Bern\n\n" + "x" * 1_001: "Line 3: A value has 1 to 1,000 characters",
+    }
+    for text, words in tries.items():
+        answer = browser.post(f"{page}change/", {"text": text, "action": "add"})
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+        fields = {"name": "cities", "organisation": cities.organisation_id, "text": text}
+        assert words in browser.post(f"{page}compare/", fields).content.decode()
+        saved = browser.post(f"{page}edit/", fields | {"expected_version": cities.version})
+        assert saved.status_code == 422
+        assert words in saved.content.decode()
+    emptied = browser.post(f"{page}change/", {"text": "Oslo, Rome", "action": "remove"})
+    assert "Retire the list instead" in emptied.content.decode()
+    cities.refresh_from_db()
+    assert (cities.value_count, cities.current_number) == (2, 1)
+
+
+def test_numbers_that_are_none_are_told_with_their_line(alice: User, log_in: LogIn) -> None:
+    fields = {"name": "ids", "type": "integer", "organisation": alice.organisation_id}
+    answer = log_in(alice).post("/lists/new/", fields | {"text": "1\n2, three"})
+    assert "Line 2: “three” is not a whole number." in answer.content.decode()
+    saved = log_in(alice).post("/lists/new/", fields | {"text": "1\n2, 01"}, follow=True)
+    assert "$ids is saved: 2 values, 1 duplicate." in saved.content.decode()
+
+
+def test_a_list_that_breaks_test_visits_is_changed_once_that_is_confirmed(
+    alice: User, campaign: Campaign, cities: ValueList, log_in: LogIn
+) -> None:
+    campaign.expression = "geo.city in $cities"
+    save_campaign(campaign=campaign, by=alice)
+    TestVisit.objects.create(
+        campaign=campaign, name="In Oslo", visit={"geo.city": "Oslo"}, expects_eligible=True
+    )
+    browser, page = log_in(alice), f"/lists/{cities.pk}/change/"
+    refused = browser.post(page, {"remove": "Oslo"})
+    assert refused.status_code == 422
+    assert "1 test visit ran, 1 would fail" in refused.content.decode()
+    sure = {"text": "Oslo", "action": "remove", "confirmed": "on"}
+    assert browser.post(page, sure).status_code == 302
+    assert "Removed Oslo" in text_of(browser, f"/lists/{cities.pk}/history/")

@@ -75,7 +75,8 @@ def test_two_people_who_save_at_the_same_moment_are_both_told(
     assert sorted(answer.status_code for answer in answers.values()) == [302, 409]
     winner, loser = sorted(wanted, key=lambda person: answers[person].status_code)
     told = unescape(answers[loser].content.decode())
-    assert f"was changed by {winner} while you were editing" in told
+    assert "was changed while you were editing" in told
+    assert f"Now saved, by {winner}" in told
     assert wanted[winner] in told
     assert wanted[loser] in told
     edge.refresh_from_db()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.staticfiles.finders import get_finders
 from django.test import Client
 from pytest_django import Settings
 
 from exchange.accounts.models import User
+from exchange.market.demo.access import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +34,18 @@ def test_hides_the_demo_logins_where_they_do_not_work(
     page = client.get("/login/").content.decode()
     assert demo_person.username not in page
     assert "treeline-demo" not in page
+
+
+def test_nothing_that_is_served_to_everybody_has_the_demos_password(settings: Settings) -> None:
+    found = [
+        path
+        for finder in get_finders()
+        for path, storage in finder.list([])
+        if PASSWORD.encode() in storage.open(path).read()
+    ]
+    assert found == []
+    settings.DEMO_LOGINS = False
+    assert "login.js" not in Client().get("/login/").content.decode()
 
 
 @pytest.mark.usefixtures("alice")

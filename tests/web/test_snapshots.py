@@ -19,6 +19,7 @@ from tests.snapshots.story import Story, run_campaign, tell
 from tests.web.conftest import LogIn
 
 pytestmark = pytest.mark.django_db
+MOVES = ("Make live", "Let changes in", "Roll back to it")
 
 
 @pytest.fixture
@@ -90,6 +91,20 @@ def story(transactional_db: None, settings: Settings, tmp_path: Path) -> Story:
     return tell()
 
 
+def moves(client: Client, *builds: SnapshotBuild) -> list[str]:
+    """What each build's row and page offer to do with it: the same, and one thing at most."""
+    listed = client.get("/snapshots/").content.decode()
+    found = []
+    for build in builds:
+        own = client.get(f"/snapshots/{build.pk}/").content.decode()
+        offered = [name for name in MOVES if f"{name}<span" in own]
+        assert len(offered) <= 1
+        found.append(offered[0] if offered else "")
+        row = listed.partition(f">Build {build.pk}</a>")[2].partition("</tr>")[0]
+        assert [name for name in MOVES if f"{name}<span" in row] == offered
+    return found
+
+
 def test_an_operator_goes_back_and_forth_and_compares(story: Story, log_in: LogIn) -> None:
     client = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation))
     first = make_snapshot()
@@ -103,8 +118,10 @@ def test_an_operator_goes_back_and_forth_and_compares(story: Story, log_in: LogI
     assert page.index("Changed") < page.index("Summer")
     assert client.get("/snapshots/compare/?before=x").status_code == 404
 
+    assert moves(client, first, second) == ["Roll back to it", ""]
     client.post(f"/snapshots/{first.pk}/roll-back/")
     page = client.get("/snapshots/").content.decode()
+    assert moves(client, first, second) == ["Let changes in", "Make live"]
     assert f"answered from build {first.pk} as it was built" in page
     assert "3 changes saved since are held back" in page
     client.post(f"/snapshots/{second.pk}/activate/")

@@ -66,7 +66,8 @@ class ValueList(Revised):
 
 class ValueListVersion(models.Model):
     """Values sorted and without repetition, integers in digits. `added_count` and `removed_count`
-    compare it with the version before. Written once: triggers refuse everything else."""
+    compare it with the version before, and the first of both are named, so that nobody has to read
+    a million values to say what changed. Written once: triggers refuse everything else."""
 
     value_list = models.ForeignKey(
         ValueList, on_delete=models.PROTECT, related_name="versions", db_index=False
@@ -75,6 +76,8 @@ class ValueListVersion(models.Model):
     values = ArrayField(models.TextField())
     added_count = models.PositiveIntegerField()
     removed_count = models.PositiveIntegerField()
+    first_added = ArrayField(models.TextField(), default=list, db_default=[])
+    first_removed = ArrayField(models.TextField(), default=list, db_default=[])
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

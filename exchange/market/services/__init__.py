@@ -20,17 +20,21 @@ from exchange.market.services.test_visits import (
     save_test_visit,
 )
 from exchange.market.services.value_lists import (
+    BadValueError,
     ValuesDifference,
+    change_values,
     compare_values,
     retire_value_list,
     save_value_list,
 )
 
 __all__ = [
+    "BadValueError",
     "FailingVisitsError",
     "Outcome",
     "StaleSaveError",
     "ValuesDifference",
+    "change_values",
     "check_expression",
     "compare_values",
     "retire_attribute",

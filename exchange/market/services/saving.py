@@ -31,9 +31,8 @@ class StaleSaveError(ValidationError):
     """Somebody saved meanwhile. `yours` is what was to be saved, `theirs` what is there now."""
 
     def __init__(self, yours: Revised, theirs: Revised, expected_version: int) -> None:
-        by = f" by {theirs.updated_by}" if theirs.updated_by else ""
         super().__init__(
-            f"{theirs} was changed{by} while you were editing: yours began with version "
+            f"{theirs} was changed while you were editing: yours began with version "
             f"{expected_version}, now there is version {theirs.version}.",
             code="stale",
         )

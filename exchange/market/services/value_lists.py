@@ -1,10 +1,11 @@
-"""Saving and retiring value lists. Values come as a whole; the difference is kept with them."""
+"""Saving and retiring value lists. Values come as a whole, or some are added and removed; every new
+version keeps how it differs from the one before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection
@@ -20,25 +21,55 @@ from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.visibility import require_change
 
 FIRST_SHOWN = 10
+MAX_GIVEN = 4 * MAX_VALUES  # with repetitions
 MAX_VALUE_CHARACTERS = 1_000
+NOT_EMPTY = "A list needs at least one value."
+TOO_MANY = f"A list has at most {MAX_VALUES:,} values."
 INTEGER_RANGE = range(-(2**63), 2**63)
 # As one text: as a list, the statement alone would have a million constants to parse.
 INSERT_VERSION = """
     INSERT INTO market_valuelistversion
-        (value_list_id, number, values, added_count, removed_count, created_at, created_by_id)
-    VALUES (%s, %s, %s::text[], %s, %s, now(), %s)
+        (value_list_id, number, values, added_count, removed_count, first_added, first_removed,
+        created_at, created_by_id)
+    VALUES (%s, %s, %s::text[], %s, %s, %s::text[], %s::text[], now(), %s)
 """
+
+
+class BadValueError(ValidationError):
+    """One of the values that were given cannot be kept; `position` counts them from 0."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__({"values": message})
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class CleanValues:
+    """Sorted, without repetition; `duplicate_count` of those that were given are left out."""
+
+    values: Values
+    duplicate_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesDifference:
+    """`duplicate_count` are values that were given twice or, to be added, were there already;
+    `missing_count` are those that were to be removed and were not there."""
+
     added_count: int
     removed_count: int
     first_added: tuple[str | int, ...] = ()
     first_removed: tuple[str | int, ...] = ()
+    duplicate_count: int = 0
+    missing_count: int = 0
 
     def __str__(self) -> str:
-        return f"{self.added_count:,} added, {self.removed_count:,} removed"
+        words = [f"{self.added_count:,} added", f"{self.removed_count:,} removed"]
+        if self.duplicate_count:
+            words.append(f"{self.duplicate_count:,} duplicate{'s' * (self.duplicate_count != 1)}")
+        if self.missing_count:
+            words.append(f"{self.missing_count:,} not in the list")
+        return ", ".join(words)
 
 
 @one_save()
@@ -60,18 +91,55 @@ def save_value_list(
     if before:
         refuse_to_lose_users(before, value_list)
     if before is None and values is None:
-        raise ValidationError({"values": "A list needs at least one value."})
+        raise ValidationError({"values": NOT_EMPTY})
     if values is not None:
-        cleaned = clean_values(value_list, values)
-        if before and not confirmed:
-            refuse_new_failures(
-                {f"list:{value_list.pk}"},
-                lambda names, catalog: with_values(names, value_list, cleaned, catalog),
-            )
-        save_values(value_list, cleaned, before, by)
+        cleaned = clean_whole(value_list, values).values
+        save_checked(value_list, cleaned, before, by, confirmed=confirmed)
     else:
         keep(value_list, by)
     return value_list
+
+
+@one_save()
+def change_values(
+    *,
+    value_list: ValueList,
+    by: User,
+    add: Iterable[str | int] = (),
+    remove: Iterable[str | int] = (),
+    confirmed: bool = False,
+) -> ValuesDifference:
+    """Adds and removes some, whatever somebody else did to the list meanwhile."""
+    require_change(by, value_list)
+    hold_own_names(value_list)
+    value_list.refresh_from_db()
+    before = lock_before(value_list, None)
+    wanted, unwanted = clean_values(value_list, add), clean_values(value_list, remove)
+    current = current_values(value_list)
+    after: set[Any] = {*current, *wanted.values}.difference(unwanted.values)
+    if not after:
+        raise ValidationError(f"{NOT_EMPTY} Retire the list instead.")
+    refuse_too_many(len(after))
+    values = tuple(sorted(after))
+    difference = difference_of(current, values)
+    if difference.added_count or difference.removed_count:
+        save_checked(value_list, values, before, by, confirmed=confirmed)
+    return replace(
+        difference,
+        duplicate_count=wanted.duplicate_count + len(wanted.values) - difference.added_count,
+        missing_count=len(unwanted.values) - difference.removed_count,
+    )
+
+
+def save_checked(
+    value_list: ValueList, values: Values, before: ValueList | None, by: User, *, confirmed: bool
+) -> None:
+    if before and not confirmed:
+        refuse_new_failures(
+            {f"list:{value_list.pk}"},
+            lambda names, catalog: with_values(names, value_list, values, catalog),
+        )
+    save_values(value_list, values, before, by)
 
 
 @one_save()
@@ -88,7 +156,8 @@ def retire_value_list(
 def compare_values(*, value_list: ValueList, values: Iterable[str | int]) -> ValuesDifference:
     """What saving these values would add and remove; raises `ValidationError` like the save."""
     current: Values = () if value_list._state.adding else current_values(value_list)
-    return difference_of(current, clean_values(value_list, values))
+    given = clean_whole(value_list, values)
+    return replace(difference_of(current, given.values), duplicate_count=given.duplicate_count)
 
 
 def current_values(value_list: ValueList) -> Values:
@@ -137,47 +206,62 @@ def write_version(
                 as_array_text(values),
                 difference.added_count,
                 difference.removed_count,
+                as_array_text(difference.first_added),
+                as_array_text(difference.first_removed),
                 by.pk,
             ],
         )
 
 
-def as_array_text(values: Values) -> str:
+def as_array_text(values: Iterable[str | int]) -> str:
     """Postgres's own form of an array."""
     escaped = (str(value).replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return '{"' + '","'.join(escaped) + '"}'
+    return "{" + ",".join(f'"{text}"' for text in escaped) + "}"
 
 
-def clean_values(value_list: ValueList, values: Iterable[str | int]) -> Values:
-    """Sorted, without repetition, of the list's type."""
-    given = list(islice(values, 4 * MAX_VALUES))
-    kept: Values
-    if value_list.type == ValueList.Type.INTEGER:
-        kept = tuple(sorted({read_integer(value) for value in given}))
-    else:
-        kept = tuple(sorted({read_text(value) for value in given}))
-    if not kept:
-        raise ValidationError({"values": "A list needs at least one value."}, code="empty")
-    if len(kept) > MAX_VALUES:
-        raise ValidationError({"values": f"A list has at most {MAX_VALUES:,} values."})
-    return kept
+def clean_whole(value_list: ValueList, values: Iterable[str | int]) -> CleanValues:
+    cleaned = clean_values(value_list, values)
+    if not cleaned.values:
+        raise ValidationError({"values": NOT_EMPTY})
+    return cleaned
 
 
-def read_integer(value: str | int) -> int:
+def clean_values(value_list: ValueList, values: Iterable[str | int]) -> CleanValues:
+    """Of the list's type; raises `BadValueError` for the first that cannot be kept."""
+    read: Callable[[str | int, int], str | int] = (
+        read_integer if value_list.type == ValueList.Type.INTEGER else read_text
+    )
+    kept: set[Any] = set()
+    count = 0
+    for count, value in enumerate(values, 1):
+        if count > MAX_GIVEN:
+            raise BadValueError(f"More than {MAX_GIVEN:,} values are given at once.", count - 1)
+        kept.add(read(value, count - 1))
+        if len(kept) > MAX_VALUES:
+            raise BadValueError(TOO_MANY, count - 1)
+    return CleanValues(tuple(sorted(kept)), count - len(kept))
+
+
+def refuse_too_many(count: int) -> None:
+    if count > MAX_VALUES:
+        raise ValidationError({"values": f"{TOO_MANY} These would be {count:,}."})
+
+
+def read_integer(value: str | int, position: int) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
-        raise ValidationError({"values": f"“{value}” is not a whole number."}) from None
+        raise BadValueError(f"“{str(value)[:40]}” is not a whole number.", position) from None
     if number not in INTEGER_RANGE:
-        raise ValidationError({"values": f"{number} does not fit into 64 bits."})
+        raise BadValueError(f"{number} does not fit into 64 bits.", position)
     return number
 
 
-def read_text(value: str | int) -> str:
+def read_text(value: str | int, position: int) -> str:
     text = str(value)
     if not text or len(text) > MAX_VALUE_CHARACTERS or "\0" in text:
-        raise ValidationError(
-            {"values": f"A value has 1 to {MAX_VALUE_CHARACTERS:,} characters: “{text[:40]}”."}
+        raise BadValueError(
+            f"A value has 1 to {MAX_VALUE_CHARACTERS:,} characters: “{text[:40]}”.", position
         )
     return text
 

@@ -2,7 +2,13 @@
 
 from exchange.web.forms.market import BookingForm, CampaignForm, EdgeForm, PartyForm
 from exchange.web.forms.picking import CampaignPicker, campaign_label
-from exchange.web.forms.reuse import AttributeForm, AudienceForm, TestVisitForm, ValueListForm
+from exchange.web.forms.reuse import (
+    AttributeForm,
+    AudienceForm,
+    ChangeValuesForm,
+    TestVisitForm,
+    ValueListForm,
+)
 from exchange.web.forms.saving import PersonForm, save_form
 from exchange.web.forms.visits import VisitForm
 
@@ -12,6 +18,7 @@ __all__ = [
     "BookingForm",
     "CampaignForm",
     "CampaignPicker",
+    "ChangeValuesForm",
     "EdgeForm",
     "PartyForm",
     "PersonForm",

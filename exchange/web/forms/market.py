@@ -29,7 +29,7 @@ class FlightInput(forms.DateTimeInput):
     """The browser's own picker, to the minute, in UTC."""
 
     def __init__(self) -> None:
-        super().__init__(format=MINUTES, attrs={"type": "datetime-local"})
+        super().__init__(format=MINUTES, attrs={"type": "datetime-local", "data-utc": ""})
 
 
 class PartyForm(PersonForm):
@@ -182,7 +182,7 @@ class BookingForm(PersonForm):
         self.fields["campaign"].disabled = self.fields["publisher"].disabled = True
         self.initial["campaign"] = self.instance.campaign
         pins = cast("forms.TypedChoiceField", self.fields["pins"])
-        pins.choices = [("", "Choose a path"), *offer_pins(self.instance)]
+        pins.choices = [("", "Choose a path"), *offer_pins(self.instance, self.person)]
         self.initial["pins"] = ",".join(map(str, self.instance.pinned_edges))
 
     def offer_new(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
@@ -11,16 +9,23 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.urls import reverse
 
-from exchange.accounts.models import Organisation
+from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.market.services import (
+    BadValueError,
+    FailingVisitsError,
+    Outcome,
+    ValuesDifference,
+    change_values,
+)
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.saving import PersonForm, confirmation
+from exchange.web.value_texts import GivenValues, read_values
 from exchange.web.visit_texts import VisitProblemError, read_visit
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-BETWEEN_VALUES = re.compile(r"[\n,;\t]")
 
 
 def offer_organisations(form: PersonForm) -> None:
@@ -68,7 +73,8 @@ class ValueListForm(PersonForm):
         widget=forms.Textarea(
             attrs={"rows": 8, "spellcheck": "false", "placeholder": "One a line, or with commas"}
         ),
-        help_text="They replace the whole list. Leave empty to keep its values.",
+        help_text="They replace the whole list; leave empty to keep its values. Single ones are "
+        "added and removed on the list's page. A value in double quotes may hold commas.",
     )
     upload = forms.FileField(
         label="or a file",
@@ -88,6 +94,7 @@ class ValueListForm(PersonForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.given_count: int | None = None  # known once they are saved
         offer_organisations(self)
         if self.instance.pk:
             self.fields["type"].disabled = True
@@ -98,13 +105,13 @@ class ValueListForm(PersonForm):
             raise ValidationError("The file is larger than 64 MB.")
         return upload
 
-    def values(self) -> list[str] | None:
-        """None if the person gave none. Raises `ValidationError` for a file that is not text."""
+    def given(self) -> GivenValues | None:
+        """None if the person gave none. Raises `ValidationError` for what cannot be read."""
         upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
         text: str = self.cleaned_data.get("text") or ""
         if upload is None and not text.strip():
             return None
-        return list(split_values(read_upload(upload) if upload else text))
+        return read_values(read_upload(upload) if upload else text)
 
 
 def read_upload(upload: UploadedFile[bytes]) -> str:
@@ -115,17 +122,39 @@ def read_upload(upload: UploadedFile[bytes]) -> str:
         raise ValidationError({"upload": message}) from error
 
 
-def split_values(text: str) -> Iterator[str]:
-    """A value in double quotes may hold a comma; elsewhere it ends one."""
-    for line in text.splitlines():
-        bare = line.strip()
-        if len(bare) > 1 and bare[0] == bare[-1] == '"' and '","' not in bare:
-            yield bare[1:-1].replace('""', '"')
-            continue
-        for part in BETWEEN_VALUES.split(bare):
-            value = part.strip().strip('"')
-            if value:
-                yield value
+class ChangeValuesForm(forms.Form):
+    """Some values more or less, on the list's own page."""
+
+    text = forms.CharField(
+        label="Values to add or to remove",
+        widget=forms.Textarea(
+            attrs={"rows": 4, "spellcheck": "false", "placeholder": "One a line, or with commas"}
+        ),
+    )
+    action = forms.ChoiceField(choices=[("add", "Add"), ("remove", "Remove")])
+    confirmed = confirmation()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.failing_visits: tuple[Outcome, ...] = ()
+        self.visits_run = 0
+
+    def change(self, value_list: ValueList, by: User) -> ValuesDifference | None:
+        """None if it cannot be: then the form says why."""
+        given = GivenValues()
+        try:
+            given = read_values(self.cleaned_data["text"])
+            confirmed = self.cleaned_data["confirmed"]
+            wanted = {self.cleaned_data["action"]: given.values}
+            return change_values(value_list=value_list, by=by, confirmed=confirmed, **wanted)
+        except FailingVisitsError as error:
+            self.failing_visits, self.visits_run = error.outcomes, error.run_count
+            self.add_error(None, "Nothing is saved yet: test visits would fail.")
+        except BadValueError as error:
+            self.add_error("text", given.place(error))
+        except ValidationError as error:
+            self.add_error("text", error.messages)
+        return None
 
 
 class AttributeForm(PersonForm):
@@ -163,7 +192,7 @@ class AttributeForm(PersonForm):
             self.fields["name"].disabled = self.fields["type"].disabled = True
 
     def clean_values(self) -> list[str | int]:
-        given = list(dict.fromkeys(split_values(self.cleaned_data["values"])))
+        given = list(dict.fromkeys(read_values(self.cleaned_data["values"]).values))
         kind: str = self.cleaned_data.get("type") or self.instance.type
         if not kind.startswith("integer"):
             return list(given)

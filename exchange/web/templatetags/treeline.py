@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +26,15 @@ from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.findings.status import Status, tell_reason
 from exchange.findings.wording import Told
 from exchange.market.models import Booking, Campaign, Party
-from exchange.market.visibility import Person, may_change, may_see, owns
+from exchange.market.visibility import (
+    Person,
+    kinds_of,
+    may_change,
+    may_create,
+    may_name,
+    may_see,
+    owns,
+)
 
 register = template.Library()
 
@@ -67,28 +76,33 @@ BADGES = {
 @dataclass(frozen=True, slots=True)
 class Item:
     """A page of the navigation; `folder` is the first part of the addresses below it. One that
-    `needs` a right is shown only to those who have it."""
+    `needs` a right is shown only to those who have it; one that is `of` some kinds of party, to the
+    exchange's operators and to organisations that are one of them."""
 
     label: str
     url_name: str
     icon: str
     folder: str
     needs: Editable | None = None
+    of: frozenset[Party.Kind] = frozenset(Party.Kind)
 
+
+ENDS = frozenset({Party.Kind.PUBLISHER, Party.Kind.ADVERTISER})
+ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
 
 ITEMS = [
     Item("Dashboard", "dashboard", "dashboard", ""),
-    Item("Campaigns", "campaign-list", "campaigns", "campaigns"),
-    Item("Bookings", "booking-list", "bookings", "bookings"),
-    Item("Findings", "finding-list", "findings", "findings"),
+    Item("Campaigns", "campaign-list", "campaigns", "campaigns", of=ADVERTISERS),
+    Item("Bookings", "booking-list", "bookings", "bookings", of=ENDS),
+    Item("Findings", "finding-list", "findings", "findings", of=ENDS),
     Item("Edges", "edge-list", "edges", "edges"),
     Item("Parties", "party-list", "parties", "parties"),
     Item("Audiences", "audience-list", "audiences", "audiences"),
     Item("Lists", "value-list-list", "lists", "lists"),
     Item("Attributes", "attribute-list", "attributes", "attributes"),
-    Item("Try a visit", "try-visit", "visit", "visits"),
-    Item("Snapshots", "snapshot-list", "snapshots", "snapshots"),
-    Item("Reports", "report-eligible-visits", "reports", "reports"),
+    Item("Try a visit", "try-visit", "visit", "visits", of=ENDS),
+    Item("Snapshots", "snapshot-list", "snapshots", "snapshots", of=ADVERTISERS),
+    Item("Reports", "report-eligible-visits", "reports", "reports", of=ENDS),
     Item("API keys", "api-key-list", "keys", "api-keys", needs="api_key"),
     Item("People", "person-list", "people", "people", needs="person"),
 ]
@@ -104,6 +118,7 @@ def form_token(context: RequestContext) -> SafeString:
 @register.inclusion_tag("parts/_navigation.html", takes_context=True)
 def navigation(context: RequestContext) -> dict[str, Any]:
     folder = context["request"].path.strip("/").split("/")[0]
+    kinds = kinds_of(context["user"])
     items = [
         {
             "label": item.label,
@@ -112,25 +127,32 @@ def navigation(context: RequestContext) -> dict[str, Any]:
             "is_current": item.folder == folder,
         }
         for item in ITEMS
-        if item.needs is None or may_edit(context["user"], item.needs)
+        if fits(item, context["user"], kinds)
     ]
     return {"items": items}
 
 
+def fits(item: Item, user: Person, kinds: frozenset[str]) -> bool:
+    is_of_interest = not kinds or not item.of.isdisjoint(kinds)
+    return is_of_interest and (item.needs is None or may_edit(user, item.needs))
+
+
 register.filter("may_edit", may_edit)
 register.filter("may_start", may_start)
+register.filter("may_create", may_create)
 register.filter("may_see", may_see)
 register.filter("may_change", may_change)
+register.filter("may_name", may_name)
 register.filter("owns", owns)
 register.filter("is_operator", is_exchange_operator)
 
 
 @register.filter
-def may_name(user: Person, other: User | None) -> bool:
-    """Colleagues know each other; people of other organisations are not named."""
-    if other is None or not isinstance(user, User):
-        return False
-    return is_exchange_operator(user) or other.organisation_id == user.organisation_id
+def named_for(other: User | None, user: Person) -> str:
+    """Who did something, as this person may know it."""
+    if other is None:
+        return "nobody named"
+    return str(other) if may_name(user, other) else "someone of another organisation"
 
 
 @register.simple_tag(takes_context=True)
@@ -185,6 +207,20 @@ def number(value: int | None) -> str:
 
 
 @register.filter
+def share(percent: float) -> str:
+    """Never rounded to all or nothing."""
+    if 0 < percent < 1:
+        return "under 1 %"
+    return "over 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+
+
+@register.filter
+def minus(count: int, shown: Sized) -> int:
+    """How many there are beside those that are shown."""
+    return count - len(shown)
+
+
+@register.filter
 def counted(things: str, count: int) -> str:
     """The plural, or its singular for one: `{{ "parties"|counted:1 }}`."""
     if count != 1:
@@ -213,10 +249,19 @@ def since(moment: datetime | None) -> SafeString | str:
 
 
 @register.filter
-def utc(moment: datetime | None) -> SafeString | str:
-    if moment is None:
+def when(at: datetime | None) -> SafeString | str:
+    """In the time zone of the reader's browser, which a script writes in; in UTC without it."""
+    if at is None:
         return UNKNOWN
-    return stamp(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
+    return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"), local="minute")
+
+
+@register.filter
+def when_day(at: datetime | None) -> SafeString | str:
+    """The same, to the day."""
+    if at is None:
+        return UNKNOWN
+    return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d"), local="day")
 
 
 @register.filter
@@ -225,12 +270,13 @@ def moment(value: datetime) -> SafeString:
     return stamp(value, value.astimezone(UTC).strftime("%a %Y-%m-%d %H:%M"))
 
 
-def stamp(moment: datetime, text: str) -> SafeString:
+def stamp(moment: datetime, text: str, local: str = "") -> SafeString:
     exact = moment.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{} UTC"{}>{}</time>',
         exact.isoformat(timespec="seconds"),
         exact.strftime("%Y-%m-%d %H:%M:%S"),
+        format_html(' data-local="{}"', local) if local else "",
         text,
     )
 

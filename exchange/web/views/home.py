@@ -16,10 +16,11 @@ from exchange.findings.changed import last_checked
 from exchange.findings.status import Status, campaigns_in, order_of
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.querysets import CampaignQuerySet
-from exchange.market.visibility import visible
+from exchange.market.visibility import kinds_of, visible
 from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.paging import count_listed, count_roughly
+from exchange.web.views.houses import show_house
 from exchange.web.views.listing import person_of
 
 KIND_PLURALS = {
@@ -32,6 +33,8 @@ KIND_PLURALS = {
 @require_safe
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
+    if kinds := kinds_of(person):
+        return show_house(request, person, kinds, count_by_status(person))
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
     context = {
         "live": builds.filter(status=SnapshotBuild.Status.LIVE).first(),

@@ -13,7 +13,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 
+from exchange.accounts.addresses import SlowedError, remember, take_turn
 from exchange.accounts.models import User
+from exchange.accounts.throttling import show_slow_down
+from exchange.market.demo.access import PASSWORD
 
 
 class LogIn(LoginView):
@@ -27,10 +30,27 @@ class LogIn(LoginView):
             return HttpResponse(status=401)
         return super().get(request, *args, **kwargs)
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """What was right, or was not even heard because the name is locked, does not count."""
+        if not request.POST.get("username") or not request.POST.get("password"):
+            return super().post(request, *args, **kwargs)
+        try:
+            turn = take_turn(request)
+        except SlowedError as error:
+            return show_slow_down(request, error.seconds)
+        answer = super().post(request, *args, **kwargs)
+        is_right = request.user.is_authenticated
+        if turn and (is_right or getattr(request, "axes_locked_out", False)):
+            turn.give_back()
+        if is_right:
+            remember(answer, request.POST["username"])
+        return answer
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(
-            demo_people=find_demo_people(), sends_links=bool(settings.EMAIL_HOST), **kwargs
-        )
+        people = find_demo_people()
+        kwargs["demo_password"] = PASSWORD if people else ""
+        kwargs["sends_links"] = bool(settings.EMAIL_HOST)
+        return super().get_context_data(demo_people=people, **kwargs)
 
 
 class NewPasswordForm(PasswordChangeForm):

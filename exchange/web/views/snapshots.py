@@ -29,7 +29,7 @@ from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
 from exchange.snapshots.requests import request_build
-from exchange.snapshots.standing import read_standing
+from exchange.snapshots.standing import find_move, read_standing
 from exchange.web.filters import BuildFilter
 from exchange.web.kinds import KINDS
 from exchange.web.paging import Order
@@ -57,12 +57,14 @@ def list_snapshots(request: HttpRequest) -> HttpResponse:
     filters = BuildFilter(request.GET)
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
     listing = read_listing(request, filters, filters.apply(builds), NEWEST_FIRST)
-    build = find_current_build()
+    build, standing = find_current_build(), read_standing()
+    kept = snapshot_directory().snapshot_ids()
     context = {
         "listing": listing,
+        "rows": [(row, find_move(row, standing, kept)) for row in listing.page.rows],
         "build": build,
         "state": describe_state(build),
-        "standing": read_standing(),
+        "standing": standing,
         "quarantined": name_quarantined(person_of(request)),
     }
     return render(request, "snapshots/build_list.html", context)
@@ -71,25 +73,20 @@ def list_snapshots(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_snapshot(request: HttpRequest, pk: int) -> HttpResponse:
     build = get_object_or_404(SnapshotBuild.objects.select_related("requested_by"), pk=pk)
+    standing = read_standing()
     context = {
         "build": build,
         "skipped": name_skipped(build, person_of(request)),
-        "standing": read_standing(),
+        "standing": standing,
+        "move": find_move(build, standing, snapshot_directory().snapshot_ids()),
         "phases": [
             (phase.label, build.phase_seconds[phase])
             for phase in Phase
             if phase in build.phase_seconds
         ],
-        "is_kept": is_kept(build),
         "others": find_comparable(build),
     }
     return render(request, "snapshots/build_detail.html", context)
-
-
-def is_kept(build: SnapshotBuild) -> bool:
-    """Whether it can be made live: it was checked, and its files are still there."""
-    is_checked = build.status in {Status.READY, Status.LIVE, Status.REPLACED}
-    return is_checked and build.snapshot_id in snapshot_directory().snapshot_ids()
 
 
 def find_comparable(build: SnapshotBuild) -> list[SnapshotBuild]:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from exchange.accounts.models import User
 from exchange.market.given_visits import GivenVisit
 from exchange.market.models import Campaign, Party
-from exchange.market.visibility import owns, visible
+from exchange.market.visibility import owns, sight_price, visible
 from exchange.serving.answers import Options, Paths, WarningNote
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
@@ -99,6 +99,7 @@ def ask(publisher: Party, given: GivenVisit, person: User) -> dict[str, Any]:
     document = answer.document()
     if not sees_all:
         leave_out_others(document, person)
+    name_paths(document["eligible"], person)
     noted = [(warning["code"], warning["attribute"]) for warning in document["warnings"]]
     return {
         "answer": document,
@@ -114,6 +115,19 @@ def leave_out_others(document: dict[str, Any], person: User) -> None:
     eligible = [item for item in document["eligible"] if item["campaign_id"] in own]
     document["count"] = len(eligible)
     document["eligible"] = eligible[:SHOWN]
+
+
+def name_paths(items: list[dict[str, Any]], person: User) -> None:
+    """Pages name parties, and leave out a net CPM that would tell somebody else's fee."""
+    wanted = {seller_id for item in items for seller_id in item["path"]}
+    parties = {party.seller_id: party for party in Party.objects.filter(seller_id__in=wanted)}
+    for item in items:
+        path = [parties[seller_id] for seller_id in item["path"] if seller_id in parties]
+        is_known = len(path) == len(item["path"])  # it is not if a seller id was changed since
+        if is_known:
+            item["path"] = [party.name for party in path]
+        if not is_known or not sight_price(person, path).reads_net:
+            item["net_cpm"] = None
 
 
 def find_own(campaign_ids: set[int], person: User) -> set[int]:

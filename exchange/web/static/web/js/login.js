@@ -1,11 +1,13 @@
-// Fills in a demo login; the buttons stay hidden where there is no script.
+// Fills in a demo login; the buttons stay hidden where there is no script. The password stands in the
+// page, and only where these logins work.
 const form = document.getElementById("login");
+const demo = document.getElementById("demo-logins");
 
-for (const button of document.querySelectorAll("[data-login]")) {
+for (const button of demo.querySelectorAll("[data-login]")) {
   button.hidden = false;
   button.addEventListener("click", () => {
     form.elements.username.value = button.dataset.login;
-    form.elements.password.value = "treeline-demo";
+    form.elements.password.value = demo.dataset.password;
     form.requestSubmit();
   });
 }

@@ -3,6 +3,7 @@ import { colour } from "./colours.js";
 import { startDrafts } from "./drafts.js";
 import { startExpressionEditors } from "./expression_editor.js";
 import { startLeaving } from "./leaving.js";
+import { showLocalTimes, startOwnTimes } from "./local_times.js";
 import { startTokens } from "./tokens.js";
 import { startVisitEditors } from "./visit_editor.js";
 
@@ -123,6 +124,11 @@ startOnce();
 startLeaving();
 startWordsForLostRequests();
 colourExpressions(document);
+showLocalTimes(document);
+startOwnTimes();
 startExpressionEditors(document);
 startVisitEditors(document);
-document.body.addEventListener("htmx:load", (event) => colourExpressions(event.detail.elt));
+document.body.addEventListener("htmx:load", (event) => {
+  colourExpressions(event.detail.elt);
+  showLocalTimes(event.detail.elt);
+});

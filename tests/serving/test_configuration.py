@@ -1,0 +1,59 @@
+"""What an ad servers' process is told: the answer log's salt is its own, and the same for all."""
+
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from exchange.environment import SettingError
+from exchange.serving.configuration import read_configuration
+
+
+@pytest.fixture(autouse=True)
+def var(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TREELINE_VAR", str(tmp_path / "var"))
+    monkeypatch.delenv("TREELINE_ANSWER_LOG_DIR", raising=False)
+    monkeypatch.delenv("TREELINE_ANSWER_LOG_EVERY", raising=False)
+    return tmp_path / "var"
+
+
+def test_the_salt_is_made_once_and_kept_from_others(var: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        salts = set(threads.map(lambda _: read_configuration().answers_salt, range(32)))
+    assert len(salts) == 1
+    assert len(salts.pop()) >= 32
+    kept = var / "answer-log-salt"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert list(var.iterdir()) == [kept]  # nothing aside, and not among the answers
+
+
+def test_the_key_of_sessions_has_no_part_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_configuration().answers_salt
+    monkeypatch.setenv("TREELINE_SECRET_KEY", "another" * 10)
+    monkeypatch.setenv("TREELINE_MODE", "production")
+    assert read_configuration().answers_salt == before
+
+
+def test_several_machines_share_it_by_the_setting(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREELINE_ANSWER_LOG_SALT", "s" * 32)
+    assert read_configuration().answers_salt == "s" * 32
+    assert not var.exists()
+
+
+def test_where_nothing_is_logged_no_salt_is_made(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREELINE_ANSWER_LOG_EVERY", "0")
+    assert read_configuration().answers_salt == ""
+    assert not var.exists()
+
+
+def test_a_folder_that_takes_no_salt_is_named(var: Path) -> None:
+    var.write_text("a file where the folder should be")
+    with pytest.raises(SettingError, match="set TREELINE_ANSWER_LOG_SALT"):
+        read_configuration()
