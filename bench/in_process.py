@@ -79,7 +79,7 @@ class Process:
         self.service = EligibilityService(root)
         self.header = f"Api-Key {key}"
         self.service.admit(self.header)
-        self.service.keep_answers(AnswerLog(answers, every=KEPT_EVERY, hash_key=b"benchmark"))
+        self.service.keep_answers(AnswerLog(answers, every=KEPT_EVERY, salt=b"benchmark"))
         self.endpoint = EligibilityEndpoint(self.service, NO_LIMIT)
         self.live = self.service.require_live()
         gc.collect()
