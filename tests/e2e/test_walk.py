@@ -154,7 +154,7 @@ def try_a_visit(visitor: Visitor, publisher: Party) -> None:
     page.fill("[name=visit]", '{"geo": {"country": "USA"},\n "device": {"type": "phone"}}')
     page.click("text=What is eligible?")
     row = page.locator("#answer tr", has_text="Autumn hikes")
-    expect(row).to_contain_text("walker-boots")
+    expect(row).to_contain_text("→ Walker Boots")
     row.locator("text=Why?").click()
     expect(page.locator("#explanation h2")).to_have_text("Autumn hikes is eligible")
 
