@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from matcher_ext.bid_requests cimport BidReader, BidReading
+from matcher_ext.bid_sources cimport BidReader, BidReading
 from matcher_ext.items cimport Choice, Items
 from matcher_ext.json_requests cimport Asked
 from matcher_ext.json_tape cimport Tape, Text

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from matcher_ext.bid_requests import BidReader
+from matcher_ext.bid_sources import BidReader
 from matcher_ext.items import Items
 from matcher_ext.json_visits import Stamps
 from matcher_ext.overlay import Overlay

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from matcher_ext.bid_requests import BidReader
+from matcher_ext.bid_sources import BidReader
 from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.json_visits import Stamps
 

@@ -10,7 +10,8 @@ from matcher_ext.arena cimport (
     BOOLEAN, FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, float_of, text_length,
     text_offset,
 )
-from matcher_ext.bid_requests cimport BidReader, BidReading, read_bid_request, read_impression
+from matcher_ext.bid_requests cimport read_bid_request, read_impression
+from matcher_ext.bid_sources cimport BidReader, BidReading
 from matcher_ext.catalog cimport CompiledCatalog
 from matcher_ext.json_requests cimport Asked, read_asked
 from matcher_ext.json_tape cimport Tape, read_tape

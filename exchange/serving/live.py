@@ -42,7 +42,7 @@ from exchange.serving.routed import RoutedBookings
 from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
-from matcher_ext.bid_requests import BidReader
+from matcher_ext.bid_sources import BidReader
 from matcher_ext.folding import fold_definitions
 from matcher_ext.items import Items
 from matcher_ext.json_visits import Stamps
