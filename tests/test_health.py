@@ -20,7 +20,7 @@ from exchange.health import Watch, watch
 from exchange.launcher.processes import Running
 from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
-from tests.conftest import TreelineServer
+from tests.conftest import TreelineServer, forget_messages
 from tests.services import hung
 from tests.serving.history import SNAPSHOT_DAMAGES, History
 from tests.serving.published import publish
@@ -98,6 +98,7 @@ def test_a_look_that_is_old_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.django_db
 def test_says_which_queue_waits_too_long(services: dict[str, str]) -> None:
+    forget_messages()
     client = redis.Redis.from_url(django_settings.REDIS_URL)
     client.lpush("builds", message_sent(seconds_ago=10_000), message_sent(seconds_ago=1))
     try:
