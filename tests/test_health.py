@@ -126,8 +126,10 @@ def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer)
     with hung("valkey"):
         wait_for_part(treeline_server, "broker", "unreachable")
         started = time.monotonic()
-        assert ask(treeline_server)["database"] == "ok"
-        assert time.monotonic() - started < 1
+        for _ in range(60):
+            assert ask(treeline_server)["database"] == "ok"
+        # Waiting for the broker each time would take a minute and a half.
+        assert time.monotonic() - started < 30
     wait_for_part(treeline_server, "broker", "ok")
 
 
