@@ -115,14 +115,14 @@ class HttpConnection(asyncio.Protocol):
             self._unread += data
         else:
             self._reader.feed(data)
-        self._go_on()
+        self._crowd.go_on_soon(self)
 
     def eof_received(self) -> bool:
         """Who sends no more may still wait for answers."""
         self._is_client_done = True
         if self._has_ended:
             return False
-        self._go_on()
+        self.go_on()
         return not self._has_ended
 
     def connection_lost(self, _error: Exception | None) -> None:
@@ -142,7 +142,7 @@ class HttpConnection(asyncio.Protocol):
         self._crowd.settle(self)
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
-        self._go_on()
+        self.go_on()
 
     def expire(self) -> None:
         """It took too long, or has to make room: with a word where one can still be said."""
@@ -152,7 +152,7 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
         else:
             self._reader.refuse(too_late())
-            self._go_on()
+            self.go_on()
 
     def leave_or_wait(self) -> None:
         """At the end of the time to part: who goes on reading has some more."""
@@ -189,7 +189,7 @@ class HttpConnection(asyncio.Protocol):
         is_read = not self._unsent
         self._crowd.part_from(self, limits.parting_seconds if is_read else limits.reading_seconds)
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """Answers what is ready, as far as it may, and says how it stands with this connection."""
         if self._has_ended:
             return
@@ -227,7 +227,7 @@ class HttpConnection(asyncio.Protocol):
                 self._unread = b""
                 return
             if time.perf_counter() > until:
-                asyncio.get_running_loop().call_soon(self._go_on)
+                self._crowd.go_on_soon(self)
                 return
 
     def _await_client(self) -> None:
@@ -311,7 +311,7 @@ class HttpConnection(asyncio.Protocol):
             logger.exception("An answer to %s broke off", request.path)
             self.abort()
         self._task = None
-        self._go_on()
+        self.go_on()
 
     async def _take_steps(self, request: Request, steps: Steps) -> None:
         """For as long as there is somebody to answer."""
