@@ -3,6 +3,7 @@
 import os
 
 from django.db import connection
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Page
 
 from exchange.accounts.models import Organisation
@@ -28,3 +29,8 @@ def test_a_test_with_processes_leaves_no_rows_but_the_catalogue(transactional_db
 def test_the_browser_runs_script(chromium_page: Page) -> None:
     chromium_page.set_content("<p id=p>before</p><script>p.textContent = 'after'</script>")
     assert chromium_page.locator("#p").text_content() == "after"
+
+
+def test_no_example_is_too_slow_for_hypothesis() -> None:
+    assert settings().deadline is None
+    assert HealthCheck.too_slow in settings().suppress_health_check

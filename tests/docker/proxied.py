@@ -23,8 +23,8 @@ from exchange.launcher.processes import Program, Running, end_processes, session
 from exchange.launcher.runfolder import RunFolder
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.directory import SnapshotDirectory
-from tests.docker.waiting import wait_until
 from tests.serving.asking import Client
+from tests.waiting import wait_until
 
 TEMPLATE = settings.BASE_DIR / "docker" / "nginx.conf.template"
 VARIABLE = re.compile(r"\$\{(TREELINE_NGINX_\w+)\}")
@@ -55,7 +55,7 @@ class AdServer:
             folder=settings.BASE_DIR,
         )
         self.running = start(program)
-        wait_until(self.is_ready, seconds=60, why=lambda: self.process.last_lines(40))
+        wait_until(self.is_ready, why=lambda: self.process.last_lines(40))
 
     @property
     def process(self) -> Running:
@@ -146,7 +146,7 @@ def running_nginx(*, ad_servers: tuple[int, int], pages: int) -> Iterator[int]:
         )
     )
     try:
-        wait_until(lambda: answers(nginx, port), seconds=20, why=lambda: nginx.last_lines(20))
+        wait_until(lambda: answers(nginx, port), why=lambda: nginx.last_lines(20))
         yield port
     finally:
         nginx.stop()

@@ -17,7 +17,7 @@ from exchange.health import watch
 from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.asking import Client as AdServer
-from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.conftest import EligibilityServer, running_server
 from tests.serving.published import publish, publish_keys
 
 RULES = settings.BASE_DIR / "docker" / "alerts.yml"
@@ -38,12 +38,8 @@ def ad_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Eligibility
     directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))
     publish_keys(directory)
     publish(directory, {1: "true"})
-    server = start_server(directory)
-    try:
-        wait_until_alive(server)
+    with running_server(directory) as server:
         yield server
-    finally:
-        server.running.stop()
 
 
 def read_serving(server: EligibilityServer) -> str:

@@ -23,7 +23,7 @@ from tests.docker.compose import CHECKOUT, OURS, SERVICES, fill_in
 from tests.docker.dockerfile import read_dockerfile
 from tests.docker.forwarding import forwarded
 from tests.docker.images import ACCOUNT, Container, ImageStore, require_tools
-from tests.docker.waiting import wait_until
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.soak, pytest.mark.containers]
 

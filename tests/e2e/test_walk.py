@@ -16,7 +16,8 @@ from playwright.sync_api import expect
 from exchange.market.models import Campaign, Edge, Party
 from exchange.serving.directory import SnapshotDirectory
 from tests.e2e.conftest import Visitor
-from tests.serving.conftest import start_server, wait_until_alive
+from tests.serving.conftest import running_server
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -166,15 +167,11 @@ def try_a_visit(visitor: Visitor, publisher: Party) -> None:
 
 def ask_as_an_ad_server(publisher: Party) -> None:
     visit = {"geo": {"country": "USA"}, "device": {"type": "phone"}}
-    server = start_server(SnapshotDirectory(settings.SNAPSHOT_DIR))
-    try:
-        wait_until_alive(server)
+    with running_server(SnapshotDirectory(settings.SNAPSHOT_DIR)) as server:
         answer = post(
             f"http://127.0.0.1:{server.port}/api/v1/eligibility",
             {"publisher": publisher.seller_id, "visit": visit},
         )
-    finally:
-        server.running.stop()
     [found] = [item for item in answer["eligible"] if item["campaign"] == "Autumn hikes"]
     assert found["path"] == [publisher.seller_id, "walker-boots"]
     assert found["net_cpm"] == 3.7
@@ -186,7 +183,7 @@ def post(url: str, document: dict[str, Any]) -> dict[str, Any]:
     request = urllib.request.Request(  # noqa: S310, our own server
         url, json.dumps(document).encode(), headers
     )
-    with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:  # noqa: S310
         answer: dict[str, Any] = json.load(response)
         return answer
 

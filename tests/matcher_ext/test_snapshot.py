@@ -86,7 +86,9 @@ def saved(tmp_path: Path) -> Path:
 
 
 @given(st.lists(texts(("edge",)), max_size=8), texts(), st.lists(visits(), max_size=3))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_an_opened_file_matches_like_the_index_it_was_made_from(
     tmp_path: Path, expressions: list[str], edge: str, seen: list[dict[str, Any]]
 ) -> None:

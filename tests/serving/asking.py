@@ -9,6 +9,7 @@ from typing import Any
 
 from exchange.serving.endpoint import PATH
 from tests.serving.published import HERALD_KEY
+from tests.waiting import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Client:
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=20)
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
 
     def send(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,7 @@ from exchange.launcher.valkey import find_free_port
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.asking import Client
 from tests.serving.published import publish_keys
-
-# For a machine that does other things as well.
-PATIENCE_SECONDS = 60.0
+from tests.waiting import wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +31,19 @@ class EligibilityServer:
 
         The same bookings have the same id, with changes beside them as without.
         """
-        until = time.monotonic() + PATIENCE_SECONDS
-        while True:
+
+        def is_taken_up() -> bool:
             document = client.ask({}).document()
-            if (document.get("snapshot_id"), document.get("delta")) == (snapshot_id, delta):
-                return
-            assert time.monotonic() < until, self.running.last_lines(40)
-            time.sleep(0.02)
+            return (document.get("snapshot_id"), document.get("delta")) == (snapshot_id, delta)
+
+        wait_until(is_taken_up, why=lambda: self.running.last_lines(40), look_every=0.02)
 
 
 def start_server(
-    directory: SnapshotDirectory, *, processes: int = 1, **environment: str
+    directory: SnapshotDirectory, *, processes: int = 1, port: int = 0, **environment: str
 ) -> EligibilityServer:
-    port = find_free_port()
+    """On that port, if it is to be found where another one was."""
+    port = port or find_free_port()
     program = Program(
         name="eligibility-server",
         argv=[sys.executable, "-m", "exchange.serving"],
@@ -63,18 +61,28 @@ def start_server(
 
 
 def wait_until_alive(server: EligibilityServer) -> None:
-    until = time.monotonic() + 2 * PATIENCE_SECONDS
-    while True:
-        client = Client(server.port)
+    def is_alive() -> bool:
+        assert server.running.exit_status() is None, server.running.last_lines(40)
         try:
-            if client.send(None, method="GET", path="/healthz").status == 200:
-                return
+            with closing(Client(server.port)) as client:
+                return client.send(None, method="GET", path="/healthz").status == 200
         except OSError:
-            assert server.running.exit_status() is None, server.running.last_lines(40)
-            assert time.monotonic() < until, server.running.last_lines(40)
-        finally:
-            client.close()
-        time.sleep(0.1)
+            return False
+
+    wait_until(is_alive, why=lambda: server.running.last_lines(40))
+
+
+@contextmanager
+def running_server(
+    directory: SnapshotDirectory, *, processes: int = 1, port: int = 0, **environment: str
+) -> Iterator[EligibilityServer]:
+    """One that answers; it ends with the block."""
+    server = start_server(directory, processes=processes, port=port, **environment)
+    try:
+        wait_until_alive(server)
+        yield server
+    finally:
+        server.running.stop()
 
 
 @pytest.fixture
@@ -89,12 +97,8 @@ def directory(tmp_path: Path) -> SnapshotDirectory:
 def eligibility_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))
     publish_keys(directory)
-    server = start_server(directory)
-    try:
-        wait_until_alive(server)
+    with running_server(directory) as server:
         yield server
-    finally:
-        server.running.stop()
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.waiting import PATIENCE_SECONDS
+
 Damage = Callable[[str, bytes], bytes]
 
 
@@ -47,7 +49,7 @@ class DamagingProxy:
             handler.end_headers()
             return
         headers = {"Authorization": handler.headers.get("Authorization", "")}
-        connection = HTTPConnection("127.0.0.1", self.target_port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.target_port, timeout=PATIENCE_SECONDS)
         connection.request("GET", handler.path, headers=headers)
         response = connection.getresponse()
         body = response.read()

@@ -27,7 +27,7 @@ def order(row: BookingRow) -> tuple[float, int, int]:
     return -row.net_cpm, row.campaign_id, row.booking_id
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     below=st.lists(terms, max_size=12),
     changed=st.dictionaries(st.integers(1, 20), terms, min_size=1, max_size=12),

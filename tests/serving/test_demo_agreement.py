@@ -109,7 +109,9 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.data())
 def test_api_index_and_plain_evaluator_agree_on_the_demo(

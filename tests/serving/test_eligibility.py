@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -31,6 +30,7 @@ from tests.serving.published import (
     REPORTS_KEY,
     publish,
 )
+from tests.waiting import wait_until
 
 
 def ask(
@@ -234,9 +234,7 @@ def test_watching_service_follows_the_directory(directory: SnapshotDirectory) ->
     service = service_for(directory.root)
     assert service is service_for(directory.root)
     snapshot_id = publish(directory, {1: "true"})
-    until = time.monotonic() + 60
-    while service.live is None and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: service.live is not None)
     assert ask(service, {})["snapshot_id"] == snapshot_id
 
 

@@ -18,7 +18,9 @@ from tests.serving.published import publish
 from tests.targeting.strategies import CATALOG, texts, visits
 
 bounded = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 ANY_JSON = st.recursive(

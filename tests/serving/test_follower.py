@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,36 +17,23 @@ from matcher_ext.kept_files import FolderInUseError
 from matcher_ext.visits import VisitError
 from tests.serving.asking import Client
 from tests.serving.conftest import (
-    PATIENCE_SECONDS,
     EligibilityServer,
-    start_server,
-    wait_until_alive,
+    running_server,
 )
 from tests.serving.damaging import Damage, DamagingProxy
 from tests.serving.history import flip_a_bit
 from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, store
 from tests.serving.test_swaps import Changing
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 EVERYONE = {1: "publisher.id = 'herald'", 2: "publisher.id = 'herald' and geo.country = 'USA'"}
 AMERICAN = {"geo": {"country": "USA"}}
 
 
-@contextmanager
-def running(directory: SnapshotDirectory, port: int | None = None) -> Iterator[EligibilityServer]:
-    """On that port, if it is to be found where another one was."""
-    address = {} if port is None else {"TREELINE_SERVING_ADDRESS": f"127.0.0.1:{port}"}
-    server = start_server(directory, processes=1, **address)
-    try:
-        yield server
-    finally:
-        server.running.stop()
-
-
 @pytest.fixture
 def server(directory: SnapshotDirectory) -> Iterator[EligibilityServer]:
     publish(directory, EVERYONE)
-    with running(directory) as server:
-        wait_until_alive(server)
+    with running_server(directory) as server:
         yield server
 
 
@@ -69,10 +55,7 @@ def ids_of(follower: Follower, visit: dict[str, object] | None = None) -> list[i
 
 
 def wait_for(is_so: Callable[[], bool], follower: Follower) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < until, follower.status()
-        time.sleep(0.02)
+    wait_until(is_so, why=follower.status, look_every=0.02)
 
 
 def wait_for_server(server: EligibilityServer, snapshot_id: str, delta: int = 0) -> None:
@@ -157,8 +140,7 @@ def test_goes_on_while_the_platform_is_away_and_follows_when_it_is_back(
     directory: SnapshotDirectory, tmp_path: Path
 ) -> None:
     publish(directory, EVERYONE)
-    with running(directory) as server:
-        wait_until_alive(server)
+    with running_server(directory) as server:
         options = {"poll_seconds": 0.05, "most_pause_seconds": 0.2}
         follower = follow(server.port, tmp_path, **options)
         assert follower.start(wait_seconds=PATIENCE_SECONDS)
@@ -167,7 +149,7 @@ def test_goes_on_while_the_platform_is_away_and_follows_when_it_is_back(
         assert ids_of(follower) == [1]
         assert "away" in (follower.status().last_error or "")
         snapshot_id = publish(directory, {3: "publisher.id = 'herald'"})
-        with running(directory, server.port):
+        with running_server(directory, port=server.port):
             wait_for(lambda: state_of(follower)[0] == snapshot_id, follower)
             wait_for(lambda: follower.status().failures == 0, follower)
             assert ids_of(follower) == [3]

@@ -15,9 +15,10 @@ from exchange.launcher.servers import Servers, plan_servers
 from exchange.serving.directory import SnapshotDirectory
 from tests.conftest import running_pages
 from tests.serving.asking import Client
-from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.conftest import EligibilityServer, running_server
 from tests.serving.published import publish, publish_keys
 from tests.serving.readers import Readers
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -42,12 +43,8 @@ def server(own_servers: Servers, tmp_path: Path) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path / "snapshots")
     publish_keys(directory)
     publish(directory, {1: "true", 2: "geo.country = 'USA'"})
-    server = start_server(directory, processes=2, **own_servers.environment())
-    try:
-        wait_until_alive(server)
+    with running_server(directory, processes=2, **own_servers.environment()) as server:
         yield server
-    finally:
-        server.running.stop()
 
 
 @pytest.fixture
@@ -70,10 +67,7 @@ def parts_of(client: Client) -> dict[str, str]:
 
 def wait_for_parts(client: Client, expected: dict[str, str]) -> None:
     """They look every second."""
-    give_up = time.monotonic() + 60
-    while not expected.items() <= (parts := parts_of(client)).items():
-        assert time.monotonic() < give_up, parts
-        time.sleep(0.1)
+    wait_until(lambda: expected.items() <= parts_of(client).items(), why=lambda: parts_of(client))
 
 
 @pytest.mark.django_db

@@ -4,9 +4,6 @@ also when the damage is what killed them."""
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.client import HTTPException
 
 import pytest
@@ -15,12 +12,7 @@ from exchange.serving.directory import INDEX_FILE, SnapshotDirectory
 from exchange.serving.instruments import RECOVERED
 from exchange.serving.recovery import REQUEST_FILE
 from tests.serving.asking import Client
-from tests.serving.conftest import (
-    PATIENCE_SECONDS,
-    EligibilityServer,
-    start_server,
-    wait_until_alive,
-)
+from tests.serving.conftest import running_server
 from tests.serving.history import (
     SNAPSHOT_DAMAGES,
     Damage,
@@ -29,6 +21,7 @@ from tests.serving.history import (
     flip_a_bit,
     live_folder,
 )
+from tests.waiting import wait_until
 
 WARNING = {"code": "recovered_state", "attribute": ""}
 
@@ -41,16 +34,6 @@ def history(directory: SnapshotDirectory) -> History:
     history.build({1: "true", 3: "true", 4: "true"})
     history.change(ended=(3,))
     return history
-
-
-@contextmanager
-def running_server(directory: SnapshotDirectory) -> Iterator[EligibilityServer]:
-    server = start_server(directory)
-    try:
-        wait_until_alive(server)
-        yield server
-    finally:
-        server.running.stop()
 
 
 def flip_the_record(directory: SnapshotDirectory) -> None:
@@ -82,7 +65,7 @@ def test_a_server_that_starts_over_damage_answers_until_it_is_mended(
         assert (ready.status, ready.document()["status"]) == (200, "degraded")
         assert ready.document()["parts"]["snapshot"] != "ok"
         assert is_counted_as_recovered(client) is True
-        wait_for_request(history.directory)
+        wait_until((history.directory.root / REQUEST_FILE).exists)
         if damage is damage_manifest:
             return
         built = history.build({1: "true", 5: "true"})
@@ -92,26 +75,19 @@ def test_a_server_that_starts_over_damage_answers_until_it_is_mended(
         reply = client.ask({})
         assert sorted(reply.booking_ids()) == [1, 5]
         assert reply.document()["warnings"] == []
-        until = time.monotonic() + PATIENCE_SECONDS
-        while client.send(None, method="GET", path="/readyz").document()["parts"][
-            "snapshot"
-        ] != "ok" or is_counted_as_recovered(client):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(lambda: is_said_to_be_ok(client) and not is_counted_as_recovered(client))
         client.close()
+
+
+def is_said_to_be_ok(client: Client) -> bool:
+    ready = client.send(None, method="GET", path="/readyz").document()
+    return bool(ready["parts"]["snapshot"] == "ok")
 
 
 def is_counted_as_recovered(client: Client) -> bool:
     metrics = client.send(None, method="GET", path="/metrics").body.decode()
     (line,) = [line for line in metrics.splitlines() if line.startswith(RECOVERED._name)]
     return float(line.split()[-1]) == 1
-
-
-def wait_for_request(directory: SnapshotDirectory) -> None:
-    until = time.monotonic() + 20
-    while not (directory.root / REQUEST_FILE).exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_a_file_truncated_under_a_server_costs_one_restart(history: History) -> None:

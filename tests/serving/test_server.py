@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,28 +19,32 @@ from exchange.launcher.processes import ProcessId, start
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.directory import SnapshotDirectory
 from tests.serving.asking import Client
-from tests.serving.conftest import EligibilityServer, start_server, wait_until_alive
+from tests.serving.conftest import (
+    EligibilityServer,
+    running_server,
+    start_server,
+    wait_until_alive,
+)
 from tests.serving.published import publish, publish_keys
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
+
+@contextmanager
+def running_pair(folder: Path) -> Iterator[EligibilityServer]:
+    """Two processes whose database and broker do not exist."""
+    directory = SnapshotDirectory(folder)
+    publish_keys(directory)
+    publish(directory, {1: "geo.country = 'USA'"})
+    nowhere = f"127.0.0.1:{find_free_port()}"
+    database, broker = f"postgres://nobody@{nowhere}/none", f"redis://{nowhere}/0"
+    with running_server(directory, processes=2, DATABASE_URL=database, REDIS_URL=broker) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EligibilityServer]:
-    """Two processes whose database and broker do not exist."""
-    directory = SnapshotDirectory(tmp_path_factory.mktemp("snapshots"))
-    publish_keys(directory)
-    publish(directory, {1: "geo.country = 'USA'"})
-    nowhere = f"127.0.0.1:{find_free_port()}"
-    server = start_server(
-        directory,
-        processes=2,
-        DATABASE_URL=f"postgres://nobody@{nowhere}/none",
-        REDIS_URL=f"redis://{nowhere}/0",
-    )
-    try:
-        wait_until_alive(server)
+    with running_pair(tmp_path_factory.mktemp("snapshots")) as server:
         yield server
-    finally:
-        server.running.stop()
 
 
 @pytest.fixture
@@ -78,39 +83,27 @@ def test_loads_neither_django_nor_a_client_of_database_or_broker() -> None:
     assert not packages & {"django", "rest_framework", "celery", "redis", "psycopg2"}
 
 
-def test_metrics_add_up_over_the_processes(pair_client: Client) -> None:
+def test_metrics_add_up_over_the_processes(tmp_path: Path) -> None:
     """Connections land on either process; the numbers must not depend on which one is asked."""
-    before = settled_samples(pair_client)
-    port = pair_client.port
-    for _ in range(20):
-        client = Client(port)
-        client.ask({"geo.country": "USA"})
-        client.ask({}, key=None)
-        client.close()
     requests = 'treeline_eligibility_requests_total{code="%d",endpoint="eligibility"}'
-    # A process brings its numbers along four times a second.
-    until = time.monotonic() + 10
-    while (after := samples(pair_client)).get(requests % 200, 0) < before.get(
-        requests % 200, 0
-    ) + 20:
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    for code in (200, 401):
-        assert after[requests % code] - before.get(requests % code, 0) == 20
-    for name in ("treeline_matches_total", "treeline_match_seconds_count"):
-        assert after[name] - before.get(name, 0) == 20
-    assert after["treeline_snapshot_swaps_total"] == 2
-    assert 0 <= after["treeline_snapshot_age_seconds"] < 600
-
-
-def settled_samples(client: Client) -> dict[str, float]:
-    """Once what earlier requests left is brought along by both processes."""
-    before, name = samples(client), "treeline_match_seconds_count"
-    time.sleep(1)
-    while (after := samples(client)).get(name) != before.get(name):
-        before = after
-        time.sleep(1)
-    return after
+    expected = {
+        requests % 200: 20,
+        requests % 401: 20,
+        "treeline_matches_total": 20,
+        "treeline_match_seconds_count": 20,
+        "treeline_snapshot_swaps_total": 2,
+    }
+    with running_pair(tmp_path) as pair:
+        for _ in range(20):
+            with closing(Client(pair.port)) as client:
+                client.ask({"geo.country": "USA"})
+                client.ask({}, key=None)
+        with closing(Client(pair.port)) as client:
+            # A process brings its numbers along four times a second.
+            wait_until(
+                lambda: expected.items() <= samples(client).items(), why=lambda: samples(client)
+            )
+            assert 0 <= samples(client)["treeline_snapshot_age_seconds"] < 600
 
 
 def samples(client: Client) -> dict[str, float]:
@@ -132,15 +125,14 @@ def test_a_killed_process_is_replaced_and_new_connections_notice_nothing(
         before = children_of(pair)
         assert len(before) == 2
         os.kill(before[0], signal.SIGKILL)
-        until = time.monotonic() + 20
-        while True:
-            client = Client(pair.port)
-            assert client.ask({"geo.country": "USA"}).booking_ids() == [1]
-            client.close()
+
+        def is_replaced(killed: int = before[0]) -> bool:
+            with closing(Client(pair.port)) as client:
+                assert client.ask({"geo.country": "USA"}).booking_ids() == [1]
             now = children_of(pair)
-            if len(now) == 2 and before[0] not in now:
-                break
-            assert time.monotonic() < until, pair.running.last_lines(40)
+            return len(now) == 2 and killed not in now
+
+        wait_until(is_replaced, why=lambda: pair.running.last_lines(40), look_every=0)
 
 
 @pytest.fixture
@@ -148,22 +140,15 @@ def single(tmp_path: Path) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path / "snapshots")
     publish_keys(directory)
     publish(directory, {1: "true"})
-    server = start_server(directory)
-    try:
-        wait_until_alive(server)
+    with running_server(directory) as server:
         yield server
-    finally:
-        server.running.stop()
 
 
 def test_ends_with_its_parent_however_that_goes(single: EligibilityServer) -> None:
     (child,) = map(ProcessId.of, children_of(single))
     assert child is not None
     single.running.process.kill()
-    until = time.monotonic() + 20
-    while child.is_alive():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not child.is_alive())
 
 
 def test_graceful_end_answers_what_was_asked_and_says_that_it_is_the_last(
@@ -172,13 +157,11 @@ def test_graceful_end_answers_what_was_asked_and_says_that_it_is_the_last(
     kept = Client(single.port)
     assert "connection" not in kept.ask({}).headers
     single.running.request_stop()
-    until = time.monotonic() + 20
     while (reply := kept.ask({})).headers.get("connection") != "close":
         assert reply.status == 200
-        assert time.monotonic() < until
     assert reply.booking_ids() == [1]
     kept.close()
-    assert single.running.process.wait(20) == 0
+    assert single.running.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_port_that_is_taken_is_said_so(single: EligibilityServer) -> None:
@@ -209,7 +192,12 @@ def run_with(**settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "exchange.serving"]
     environment = {**os.environ, **settings}
     return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
 
 
@@ -256,10 +244,7 @@ def test_connections_of_a_process_that_never_answers_go_to_the_others(
     server = start_broken(published, condition)
     try:
         wait_until_alive(server)
-        until = time.monotonic() + 60
-        while len(children_of(server)) < 2:
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(lambda: len(children_of(server)) == 2)
         for _ in range(40):
             client = Client(server.port)
             assert client.ask({}).booking_ids() == [1]
@@ -273,12 +258,9 @@ def test_ends_when_it_is_told_to_also_while_its_processes_die(
 ) -> None:
     server = start_broken(published, "True")
     try:
-        until = time.monotonic() + 60
-        while server.running.last_lines(100).count("ended by itself") < 4:
-            assert time.monotonic() < until, server.running.last_lines(40)
-            time.sleep(0.05)
+        wait_until(lambda: server.running.last_lines(100).count("ended by itself") >= 4)
         server.running.request_stop()
-        assert server.running.process.wait(20) == 0
+        assert server.running.process.wait(PATIENCE_SECONDS) == 0
     finally:
         server.running.stop()
 
@@ -325,14 +307,7 @@ def test_while_it_ends_new_connections_are_refused_and_not_left_alone(
 
 def test_what_was_kept_is_written_when_it_ends(published: SnapshotDirectory) -> None:
     answers = published.root / "answers"
-    server = start_server(
-        published, TREELINE_ANSWER_LOG_EVERY="1", TREELINE_ANSWER_LOG_DIR=str(answers)
-    )
-    try:
-        wait_until_alive(server)
-        client = Client(server.port)
+    settings = {"TREELINE_ANSWER_LOG_EVERY": "1", "TREELINE_ANSWER_LOG_DIR": str(answers)}
+    with running_server(published, **settings) as server, closing(Client(server.port)) as client:
         assert client.ask({}).status == 200
-        client.close()
-    finally:
-        server.running.stop()
     assert list(answers.glob("dt=*/*.parquet"))

@@ -12,9 +12,10 @@ import pytest
 from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
 from exchange.serving.directory import Manifest, SnapshotDirectory
 from tests.serving.asking import Client, Reply
-from tests.serving.conftest import PATIENCE_SECONDS, EligibilityServer
+from tests.serving.conftest import EligibilityServer
 from tests.serving.published import publish, row, store
 from tests.serving.readers import Readers
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 BOOKINGS = 60
 DELTAS = 6
@@ -77,10 +78,12 @@ def swap_under_load(server: EligibilityServer, *, snapshots: int, states: int) -
     changing = Changing(server.directory)
     changing.swap()
     client = Client(server.port)
-    until = time.monotonic() + PATIENCE_SECONDS
-    while (reply := client.ask({})).status != 200 or not changing.is_right(reply):
-        assert time.monotonic() < until, server.running.last_lines(40)
-        time.sleep(0.02)
+
+    def is_up_to_date() -> bool:
+        reply = client.ask({})
+        return reply.status == 200 and changing.is_right(reply)
+
+    wait_until(is_up_to_date, why=lambda: server.running.last_lines(40), look_every=0.02)
     client.close()
     readers = Readers(server.port, changing.is_right)
     with readers.reading():

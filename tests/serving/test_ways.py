@@ -51,7 +51,9 @@ TYPES = {each["name"]: each["type"] for each in CATALOG.to_json()["attributes"]}
 HERALD, TRIBUNE, ADNET, GLOBEX, INITECH = 1, 2, 3, 4, 5
 AGE = re.compile(rb'"snapshot_age_seconds":[\d.]+')
 bounded = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -13,6 +12,7 @@ from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots.models import SnapshotBuild
 from exchange.snapshots.services import STALE_AFTER, run_build
+from tests import waiting
 
 AMERICAN: dict[str, object] = {"geo.country": "USA", "user.age": 30}
 GERMAN: dict[str, object] = {"geo.country": "DEU", "user.age": 30}
@@ -77,8 +77,5 @@ def is_over(build: SnapshotBuild) -> bool:
     return build.is_over
 
 
-def wait_until(is_so: Callable[[], bool], worker: Running, seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until, worker.last_lines(60)
-        time.sleep(0.002)
+def wait_until(is_so: Callable[[], bool], worker: Running) -> None:
+    waiting.wait_until(is_so, why=lambda: worker.last_lines(60), look_every=0.002)

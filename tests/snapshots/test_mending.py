@@ -344,7 +344,7 @@ def test_a_build_that_fails_is_asked_for_again_only_after_a_while(
 def let_build(worker: Running) -> None:
     """By the worker, which would else take the build away from us."""
     queued = request_build()
-    wait_until(lambda: is_over(queued), worker, seconds=120)
+    wait_until(lambda: is_over(queued), worker)
 
 
 def test_a_worker_mends_it_without_anybody(
@@ -365,4 +365,4 @@ def test_a_worker_mends_it_without_anybody(
         assert server.ask(AMERICAN) == [story.at_herald.pk]
         return server.service.recovery is None
 
-    wait_until(is_mended, worker, seconds=120)
+    wait_until(is_mended, worker)

@@ -22,7 +22,7 @@ from exchange.snapshots import deltas, tasks
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from tests.people import hire
 from tests.serving.asking import Client
-from tests.serving.conftest import start_server, wait_until_alive
+from tests.serving.conftest import running_server
 from tests.snapshots.steps import (
     AMERICAN,
     Server,
@@ -53,7 +53,7 @@ def test_saved_change_is_served_without_further_ado(
     save_campaign(campaign=story.summer, by=alice)
     german = {**AMERICAN, "geo.country": "DEU"}
     at_herald = [story.at_herald.pk]
-    wait_until(lambda: eligible(directory, german, "daily-herald") == at_herald, worker, seconds=2)
+    wait_until(lambda: eligible(directory, german, "daily-herald") == at_herald, worker)
     assert eligible(directory, AMERICAN, "daily-herald") == []
     assert SnapshotBuild.objects.count() == 1
 
@@ -164,9 +164,7 @@ def test_saved_change_is_answered_by_every_server_process(
     alice = hire("alice", Role.CAMPAIGN_MANAGER, operator)
     _, key = create_api_key(name="Ad server", organisation=operator, publishers=[story.herald])
     build()
-    server = start_server(directory, processes=2)
-    try:
-        wait_until_alive(server)
+    with running_server(directory, processes=2) as server:
         # A connection stays with the process that took it.
         clients = [Client(server.port) for _ in range(8)]
         for name in ("Autumn", "Winter"):
@@ -174,8 +172,6 @@ def test_saved_change_is_answered_by_every_server_process(
             save_campaign(campaign=story.summer, by=alice)
             for client in clients:
                 wait_until(lambda: answers_with(name, client, key), worker)  # noqa: B023
-    finally:
-        server.running.stop()
 
 
 def answers_with(name: str, client: Client, key: str) -> bool:

@@ -3,12 +3,19 @@
 import time
 from collections.abc import Callable
 
+# Far more than anything takes, also on a machine that does other things: what takes longer hangs.
+PATIENCE_SECONDS = 120.0
+
 
 def wait_until(
-    is_so: Callable[[], bool], *, seconds: float, why: Callable[[], str] = lambda: ""
+    is_so: Callable[[], bool],
+    *,
+    why: Callable[[], object] = lambda: "",
+    seconds: float = PATIENCE_SECONDS,
+    look_every: float = 0.05,
 ) -> None:
     """Fails with `why` if it is not so in time."""
     give_up = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < give_up, why() or f"not so after {seconds:.0f} s"
-        time.sleep(0.05)
+        time.sleep(look_every)
