@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from matcher_ext import Snapshot, SnapshotError, marks
-from matcher_ext.files import mark_path
-from matcher_ext.marks import Identity, Mark
+from matcher_ext.plan import Identity, Mark
+from matcher_ext.plan.files import mark_path
 from tests.matcher_ext.test_snapshot import VISIT, make_index
 
 SETTLING_SECONDS = 0.12
