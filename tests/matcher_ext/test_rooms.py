@@ -95,7 +95,9 @@ def test_a_forbidden_import_is_seen(module: str, line: str, is_allowed: bool) ->
 
 def test_every_room_is_in_the_distribution() -> None:
     settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    found = find_packages(str(CHECKOUT), include=settings["packages"]["find"]["include"])
+    finding = settings["packages"]["find"]
+    assert finding["namespaces"] is False
+    found = find_packages(str(CHECKOUT), include=finding["include"])
     assert set(found) == {"targeting", "matcher_ext"} | {f"matcher_ext.{room}" for room in ROOMS}
 
 
