@@ -426,7 +426,7 @@ def bid_requests(draw: st.DrawFn) -> dict[str, Any]:
                 node["ext"][last] = node.pop(last) if last != "ext" else 1
             else:
                 node[draw(st.sampled_from(["ext", "segment", "data", "accuracy", "kwarray"]))] = (
-                    draw(bid_values)
+                    deepcopy(draw(bid_values))
                 )
     return request
 
