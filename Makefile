@@ -53,7 +53,7 @@ soak: setup  ## the long tests; PART=faults, fuzzing or large for one part
 clean:  ## end what runs; remove .venv and everything built; keep the data in var
 	@test ! -x $(VENV)/python || $(LAUNCHER) stop
 	rm -rf .venv build dist *.egg-info static_collected .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f matcher_ext/*.so
+	find matcher_ext -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and remove the data as well

@@ -14,12 +14,12 @@ EXACT = ["-ffp-contract=off"]
 def engine() -> list[Extension]:
     extensions = [
         Extension(
-            f"matcher_ext.{source.stem}",
+            ".".join(source.with_suffix("").parts),
             [str(source)],
             language="c++",
             extra_compile_args=["-std=c++17", "-O3", *EXACT, *WARNINGS],
         )
-        for source in sorted(Path("matcher_ext").glob("*.pyx"))
+        for source in sorted(Path("matcher_ext").rglob("*.pyx"))
     ]
     return cythonize(
         extensions,

@@ -20,8 +20,7 @@ from typing import Any
 from bench.rounds import REPEATED, Contestant, time_in_rounds, timed
 from bench.sets import Set, open_set
 from matcher_ext import ATree, Snapshot
-from matcher_ext.paper import PaperTree
-from matcher_ext.scan import Scan
+from matcher_ext.engines import PaperTree, Scan
 
 WORKLOADS = ("s10k", "ads10k")
 MEASURED_VISITS = 100

@@ -1,4 +1,4 @@
-"""What matching costs: in an ad server's own process (`matcher_ext.follower`), and at the endpoint.
+"""What matching costs: in an ad server's own process (`matcher_ext.following`), at the endpoint.
 
 Processor time and memory, which other work on the machine does not change much; a core's requests a
 second follow from them. The same whole visits with limit 20 for both, of all publishers, one at a
@@ -41,7 +41,7 @@ PATH = "/api/v1/eligibility"
 FOLLOWER = """
 import json, sys, time
 from pathlib import Path
-from matcher_ext.follower import Follower
+from matcher_ext.following import Follower
 url, key, folder, rounds, limit = sys.argv[1:]
 questions = json.load(sys.stdin)
 ads = Follower(url, key, folder, timeout_seconds=300)

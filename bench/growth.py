@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from bench.rounds import REPEATED, Contestant, show, time_in_rounds, timed
 from bench.workloads import ADS, CACHE, SYNTHETIC, Parameters, open_parameters
 from matcher_ext import ATree, Snapshot
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from targeting import Catalog
 
 PICTURE = Path(__file__).resolve().parent / "results" / "growth.png"

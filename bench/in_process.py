@@ -35,7 +35,7 @@ from exchange.serving.requests import (
 )
 from exchange.serving.visits import copy_flat, flatten, stamp_milliseconds
 from matcher_ext import ATree
-from matcher_ext.typed_visits import count_tokens, read_request
+from matcher_ext.requests.typed_visits import count_tokens, read_request
 
 PASSES = 2
 LEAST_TIMED = 100  # of requests of which there are few, such as batches

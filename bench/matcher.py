@@ -28,8 +28,8 @@ import pyarrow as pa
 from bench.rounds import Contestant, per_call, show, time_in_rounds, time_in_turn, timed
 from bench.sets import Set, open_set
 from matcher_ext import ATree, Snapshot
+from matcher_ext.engines import Scan
 from matcher_ext.language import normalise_many
-from matcher_ext.scan import Scan
 
 SMALL = ("s10k", "ads10k", "s100k", "ads100k", "b100k")
 FULL = (*SMALL, "s1m", "ads1m", "b1m")

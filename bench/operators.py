@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.rounds import microseconds, timed
 from matcher_ext import ATree, Snapshot
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from targeting import Catalog
 
 EXPRESSIONS = 100_000

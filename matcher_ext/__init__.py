@@ -3,11 +3,10 @@
 Imports nothing of the packages above it; catalogues come in as plain rows.
 """
 
-from matcher_ext.atree import ATree
-from matcher_ext.catalog import CompiledCatalog
-from matcher_ext.errors import ExpressionError, ExpressionProblem
-from matcher_ext.live import LiveIndex
-from matcher_ext.refusals import (
+from matcher_ext.index import ATree, LiveIndex, Snapshot
+from matcher_ext.language import ExpressionError, ExpressionProblem
+from matcher_ext.values import (
+    CompiledCatalog,
     DefinitionCycleError,
     DuplicateIdError,
     RefusedExpressionsError,
@@ -15,7 +14,6 @@ from matcher_ext.refusals import (
     UnknownDefinitionError,
     UnknownIdError,
 )
-from matcher_ext.snapshot import Snapshot
 
 __all__ = [
     "ATree",

@@ -16,7 +16,7 @@ from pyspark import SparkFiles
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from matcher_ext import Snapshot
-from matcher_ext.marks import Identity, Mark
+from matcher_ext.plan import Identity, Mark
 
 INDEX_FILE = "index.atree"
 BOOKINGS_FILE = "bookings.arrow"

@@ -20,8 +20,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
 from matcher_ext import ATree, ExpressionError, Snapshot
+from matcher_ext.index import list_predicates
 from matcher_ext.language import check_text
-from matcher_ext.measuring import list_predicates
 from pipelines.matching import SnapshotSource
 from pipelines.visit_log import ADDED, column
 

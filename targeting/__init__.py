@@ -3,7 +3,7 @@
 No Django, no Spark. The compiled parser below it is the only one; the evaluator here is the judge.
 """
 
-from matcher_ext.errors import ExpressionError, ExpressionProblem
+from matcher_ext.language import ExpressionError, ExpressionProblem
 from targeting.catalog import Attribute, AttributeType, Catalog, CatalogError
 from targeting.documents import DocumentError
 from targeting.evaluator import UnresolvedNameError

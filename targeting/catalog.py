@@ -13,8 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Self
 
-from matcher_ext.catalog import CompiledCatalog
-from matcher_ext.words import KEYWORDS
+from matcher_ext.language import KEYWORDS
+from matcher_ext.values import CompiledCatalog
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 UTC_OFFSET = "geo.utc_offset"

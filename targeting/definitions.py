@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from matcher_ext.errors import ExpressionError, ExpressionProblem
-from matcher_ext.language import find_references
-from matcher_ext.messages import did_you_mean
+from matcher_ext.language import ExpressionError, ExpressionProblem, did_you_mean, find_references
 from targeting.evaluator import UnresolvedNameError
 from targeting.tree import Node
 

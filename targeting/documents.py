@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from matcher_ext.words import OPERATORS
+from matcher_ext.language import OPERATORS
 from targeting.catalog import NAME
 from targeting.printer import LIST_OPERATORS
 from targeting.tree import (

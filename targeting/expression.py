@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import read_tree
+from matcher_ext.values import CompiledCatalog
 from targeting.catalog import Catalog
 from targeting.definitions import check_definitions, trees_of
 from targeting.documents import Document, from_document, to_document

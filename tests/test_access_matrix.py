@@ -34,7 +34,7 @@ from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
 from exchange.serving.http.messages import Route
 from exchange.snapshots.keys import publish_keys
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.access_table import (
     KINDS,
     OPERATOR_SERVICES,

@@ -20,7 +20,7 @@ from exchange.market.models import ValueList
 from exchange.market.services import save_value_list
 from exchange.pages import DEFAULT_THREADS
 from exchange.serving.endpoint import BATCH_PATH, PATH
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.conftest import TreelineServer
 from tests.people import alice, operator
 

@@ -22,7 +22,7 @@ from exchange.serving.directory import CATALOG_FILE, INDEX_FILE, SNAPSHOT_ID
 from exchange.serving.endpoint import BATCH_PATH, PATH
 from exchange.serving.problems import CONTENT_TYPE
 from exchange.serving.requests import EligibilityRequest
-from matcher_ext.snapshot_files import BOOKINGS_LINES, DELTA_LINES, HASHES_FILE, PREFIX, TERMS_FILE
+from matcher_ext.serving import BOOKINGS_LINES, DELTA_LINES, HASHES_FILE, PREFIX, TERMS_FILE
 
 OPENAPI_PATH = "/api/v1/openapi.json"
 REFUSALS = (400, 401, 403, 405, 408, 413, 422, 429, 431, 503)

@@ -134,7 +134,7 @@ def pip_command() -> list[str]:
 
 def build_engine() -> bool:
     digest = engine_digest()
-    if is_current("build", digest) and all(is_built(source) for source in ENGINE.glob("*.pyx")):
+    if is_current("build", digest) and all(is_built(source) for source in ENGINE.rglob("*.pyx")):
         return False
     say("building the compiled engine")
     jobs = str(os.cpu_count() or 1)
@@ -158,7 +158,7 @@ def is_built(source: Path) -> bool:
 
 
 def engine_digest() -> str:
-    sources = [path for path in ENGINE.iterdir() if path.suffix in SOURCE_SUFFIXES]
+    sources = [path for path in ENGINE.rglob("*") if path.suffix in SOURCE_SUFFIXES]
     return digest_of([CHECKOUT / "setup.py", LOCK, *sorted(sources)], sys.version)
 
 

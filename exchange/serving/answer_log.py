@@ -32,10 +32,10 @@ from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.requests import request_decoder
 from exchange.serving.visits import flatten, stamp_milliseconds
-from matcher_ext.ranking import Integers
+from matcher_ext.serving import Integers
 
 if TYPE_CHECKING:
-    from matcher_ext.desk import Kept as KeptRequest
+    from matcher_ext.serving.fast_endpoint import Kept as KeptRequest
 
 logger = logging.getLogger(__name__)
 

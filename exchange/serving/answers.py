@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from exchange.serving.changed_bookings import BookingsView
-from matcher_ext.ranking import Integers
+from matcher_ext.serving import Integers
 
 WarningNote = tuple[str, str]  # a code, and the attribute that it is about
 

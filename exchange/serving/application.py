@@ -13,7 +13,7 @@ from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
 from exchange.serving.http.messages import Request, Route
 from exchange.serving.operating import Health, Metrics, Nowhere, Readiness
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 
 
 class Application:

@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 
 from exchange.serving.directory import DirectoryError
 from matcher_ext import Snapshot
-from matcher_ext.items import Items
-from matcher_ext.ranking import Integers, Terms, count_before
-from matcher_ext.snapshot_files import TERMS
+from matcher_ext.serving import TERMS, Integers, Items, Terms, count_before
 
 # In a JSON text every quotation mark is escaped, so this occurs only where it is meant.
 NET_CPM_AT = b',"net_cpm":'

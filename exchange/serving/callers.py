@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from exchange.serving.directory import KeyEntry, hash_key
 from exchange.serving.problems import ProblemError
-from matcher_ext.desk import Pass
+from matcher_ext.serving import Pass
 
 ELIGIBILITY_READ = "eligibility:read"
 EXPLAIN_READ = "explain:read"

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from exchange.serving.bookings import BookingRow, Bookings, terms_of
 from matcher_ext import Snapshot
-from matcher_ext.items import Items
-from matcher_ext.ranking import Integers, rank_between
+from matcher_ext.serving import Integers, Items, rank_between
 
 
 class BookingsView(Protocol):

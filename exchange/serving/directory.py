@@ -11,7 +11,7 @@
     <snapshot_id>/catalog.json     the attributes, with where OpenRTB carries them
     <snapshot_id>/campaigns.arrow  which campaigns it holds, for people who compare two
     <snapshot_id>/info.json        counts, sizes, times
-    <snapshot_id>/*.checked        what this machine checked (see `matcher_ext.marks`)
+    <snapshot_id>/*.checked        what this machine checked (see `matcher_ext.plan.checked_marks`)
     .staged-<random>/              a snapshot being written
     .failed-<random>/              the last one that was built wrong; never served
 
@@ -34,7 +34,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from matcher_ext.marks import Identity, Mark
+from matcher_ext.plan import Identity, Mark
 
 FORMAT = 1
 INDEX_FILE = "index.atree"

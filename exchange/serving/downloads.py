@@ -10,7 +10,7 @@
 
 A snapshot holds everybody's targeting, so its scope is its own, and only operators get it. The
 other files are as they were built; who follows the deltas answers as the servers do:
-`matcher_ext.follower` does.
+`matcher_ext.following` does.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from exchange.serving.http.messages import Download, Reply, Request
 from exchange.serving.instruments import REQUESTS
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.problems import ProblemError, not_found
-from matcher_ext.snapshot_files import (
+from matcher_ext.serving import (
     BOOKINGS_LINES,
     DELTA_LINES,
     HASHES_FILE,

@@ -52,7 +52,7 @@ from exchange.serving.requests import (
 from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
 
 if TYPE_CHECKING:
-    from matcher_ext.desk import Kept
+    from matcher_ext.serving.fast_endpoint import Kept
 
 logger = logging.getLogger(__name__)
 

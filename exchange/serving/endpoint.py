@@ -31,7 +31,7 @@ from exchange.serving.requests import (
     decode,
     request_decoder,
 )
-from matcher_ext.desk import Batch, Desk
+from matcher_ext.serving import Batch, Desk
 
 PATH = "/api/v1/eligibility"
 BATCH_PATH = "/api/v1/eligibility:batch"

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from prometheus_client import Counter, Gauge, Histogram
 
 from exchange.serving.answers import Part
-from matcher_ext.desk import Counts, Times
+from matcher_ext.serving import Counts, Times
 
 SECONDS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
 

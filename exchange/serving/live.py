@@ -42,13 +42,9 @@ from exchange.serving.routed import RoutedBookings
 from exchange.serving.stops import CLOSED, EDGE_PREFIX, Stops, read_stops
 from exchange.serving.visits import PUBLISHER, STAMPED_TIMES
 from matcher_ext import LiveIndex, Snapshot
-from matcher_ext.bid_sources import BidReader
-from matcher_ext.folding import fold_definitions
-from matcher_ext.items import Items
-from matcher_ext.json_visits import Stamps
-from matcher_ext.live import State
-from matcher_ext.ranking import Integers
-from matcher_ext.state_answers import StateAnswers
+from matcher_ext.index import State, fold_definitions
+from matcher_ext.requests import BidReader, Stamps
+from matcher_ext.serving import Integers, Items, StateAnswers
 
 ON_ITS_WAY_SECONDS = 0.5
 LOOK_SECONDS = 0.01

@@ -10,7 +10,7 @@ import math
 from http import HTTPStatus
 
 from exchange.serving.problems import ProblemError
-from matcher_ext.desk import Bucket
+from matcher_ext.serving import Bucket
 
 
 class Buckets:

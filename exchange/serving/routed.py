@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from exchange.serving.bookings import NET_CPM_AT
 from exchange.serving.changed_bookings import SharedBookings
-from matcher_ext.ranking import Integers, Paths, Terms, fee_percent_of, find_worth
+from matcher_ext.serving import Integers, Paths, Terms, fee_percent_of, find_worth
 
 
 class RoutedBookings:

@@ -32,7 +32,7 @@ from exchange.serving.directory import (
     decode,
     write_aside,
 )
-from matcher_ext.ranking import Integers
+from matcher_ext.serving import Integers
 
 STOPS_FILE = "stops.json"
 MOST_GROUPS = 256

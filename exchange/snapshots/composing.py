@@ -28,7 +28,7 @@ from exchange.snapshots.models import ChangeKind
 from exchange.snapshots.quarantine import Quarantine
 from exchange.snapshots.texts import Compiled, Readable
 from exchange.snapshots.vocabulary import Vocabulary
-from matcher_ext.paths import path_key
+from matcher_ext.match import path_key
 from targeting import ExpressionError
 
 MAX_SKIPPED_KEPT = 100

@@ -29,7 +29,7 @@ from exchange.snapshots.quarantine import record_quarantine
 from exchange.snapshots.requests import request_build
 from exchange.snapshots.stopping import note_changes, note_record
 from matcher_ext import Snapshot, SnapshotError
-from matcher_ext.catalog import CompiledCatalog
+from matcher_ext.values import CompiledCatalog
 
 Status = SnapshotBuild.Status
 

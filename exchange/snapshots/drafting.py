@@ -52,8 +52,8 @@ from exchange.snapshots.touched import (
     look_between,
 )
 from exchange.snapshots.vocabulary import audience_name
-from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import check_text
+from matcher_ext.values import CompiledCatalog
 from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000

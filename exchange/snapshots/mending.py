@@ -2,7 +2,7 @@
 
 Servers that could not load it say so by a file, since they have no database; what is missing or has
 another size or other bytes is seen here, before any server starts anew. Asked every few seconds, so
-it reads a snapshot's bytes only if they were touched (`matcher_ext.marks`).
+it reads a snapshot's bytes only if they were touched (`matcher_ext.plan.checked_marks`).
 """
 
 from __future__ import annotations

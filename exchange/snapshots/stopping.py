@@ -21,7 +21,7 @@ from exchange.snapshots.changes import Changes, read_changes
 from exchange.snapshots.composing import edge_name
 from exchange.snapshots.market import one_moment
 from exchange.snapshots.models import Change, ChangeKind
-from matcher_ext.ranking import Integers
+from matcher_ext.serving import Integers
 
 
 def note_record(directory: SnapshotDirectory, delta: Delta) -> None:

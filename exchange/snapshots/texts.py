@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from matcher_ext.catalog import CompiledCatalog
 from matcher_ext.language import check_text, find_references
+from matcher_ext.values import CompiledCatalog
 from targeting import Catalog, Expression, ExpressionError, parse
 
 Place = tuple[str, int, int]  # a name in a text, where its `@` is, how long both are

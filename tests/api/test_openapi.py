@@ -18,7 +18,7 @@ from exchange.serving.directory import Manifest, SnapshotDirectory
 from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.serving.asking import Reply
 from tests.serving.bid_requests import bid_request
 from tests.serving.calling import call, post

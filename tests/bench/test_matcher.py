@@ -8,7 +8,7 @@ import pytest
 from bench import matcher, rounds
 from bench.sets import Set, open_set
 from bench.workloads import SYNTHETIC, open_parameters
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from targeting import Catalog
 
 

@@ -88,13 +88,14 @@ def test_a_python_that_is_too_old_is_one_line(fresh_checkout: Path, tmp_path: Pa
     assert done.returncode != 0
 
 
+@pytest.mark.parametrize("room", [".", "plan"])
 def test_any_change_of_the_engine_is_seen(
-    fresh_checkout: Path, monkeypatch: pytest.MonkeyPatch
+    fresh_checkout: Path, monkeypatch: pytest.MonkeyPatch, room: str
 ) -> None:
     monkeypatch.setattr(bootstrap, "CHECKOUT", fresh_checkout)
     monkeypatch.setattr(bootstrap, "LOCK", fresh_checkout / "requirements.lock")
     monkeypatch.setattr(bootstrap, "ENGINE", fresh_checkout / "matcher_ext")
     before = bootstrap.engine_digest()
     assert bootstrap.engine_digest() == before
-    (fresh_checkout / "matcher_ext" / "new.pxd").write_text("cdef int answer = 42\n")
+    (fresh_checkout / "matcher_ext" / room / "new.pxd").write_text("cdef int answer = 42\n")
     assert bootstrap.engine_digest() != before

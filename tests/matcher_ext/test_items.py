@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matcher_ext import ATree, LiveIndex, Snapshot
-from matcher_ext.items import Items, answer_visit
+from matcher_ext.serving import Items
+from matcher_ext.serving.answer_texts import answer_visit
 from targeting import Catalog
 
 CATALOG = Catalog.of(**{"geo.country": "string", "user.age": "integer"})

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
-from matcher_ext.bid_sources import BidReader
-from matcher_ext.json_visits import Stamps
-from matcher_ext.typed_visits import read_mapping, read_request
+from matcher_ext.requests import BidReader, Stamps
+from matcher_ext.requests.typed_visits import read_mapping, read_request
 from targeting import Catalog
 
 TYPES = {

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matcher_ext.errors import ExpressionError
-from matcher_ext.language import Normal, normalise_many
+from matcher_ext.language import ExpressionError, Normal, normalise_many
 from targeting import parse
 from tests.targeting.strategies import CATALOG, quick, texts
 

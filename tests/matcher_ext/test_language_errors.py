@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from matcher_ext.errors import ExpressionError
-from matcher_ext.messages import FIXED, WORDING
-from matcher_ext.problems import ProblemCode
+from matcher_ext.language import ExpressionError
+from matcher_ext.language.messages import FIXED, WORDING
+from matcher_ext.values import ProblemCode
 from targeting import Catalog, parse
 
 TABLE = json.loads((Path(__file__).parent / "error_table.json").read_text())

@@ -18,7 +18,7 @@ from matcher_ext import (
     UnknownDefinitionError,
     UnknownIdError,
 )
-from matcher_ext.overlay import Overlay
+from matcher_ext.index import Overlay
 from tests.matcher_ext.expressions import CATALOG
 
 

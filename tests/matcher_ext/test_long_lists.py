@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from matcher_ext import ATree, LiveIndex, Snapshot
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from targeting import Catalog, parse
 
 COUNT = 5_000

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from matcher_ext import Snapshot, SnapshotError, marks
-from matcher_ext.files import mark_path
-from matcher_ext.marks import Identity, Mark
+from matcher_ext import Snapshot, SnapshotError
+from matcher_ext.plan import Identity, Mark, checked_marks
+from matcher_ext.plan.files import mark_path
 from tests.matcher_ext.test_snapshot import VISIT, make_index
 
 SETTLING_SECONDS = 0.12
@@ -34,7 +34,7 @@ def settled(tmp_path: Path) -> Path:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marks, "_remembered", {})
+    monkeypatch.setattr(checked_marks, "_remembered", {})
 
 
 def count_checks(monkeypatch: pytest.MonkeyPatch) -> list[Mark]:
@@ -85,7 +85,7 @@ def test_one_process_checks_once_where_nothing_can_be_written(
     def refuse(path: Path, content: str) -> None:
         raise PermissionError(path)
 
-    monkeypatch.setattr(marks, "write_mark", refuse)
+    monkeypatch.setattr(checked_marks, "write_mark", refuse)
     checks = count_checks(monkeypatch)
     Snapshot.open(settled)
     Snapshot.open(settled)
@@ -125,8 +125,8 @@ def test_a_damaged_copy_with_the_mark_of_the_original_is_refused(
 def test_a_file_that_may_still_change_unseen_is_not_marked(
     settled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "FINE_TICK_NS", 3600 * 10**9)
-    monkeypatch.setattr(marks, "COARSE_TICK_NS", 3600 * 10**9)
+    monkeypatch.setattr(checked_marks, "FINE_TICK_NS", 3600 * 10**9)
+    monkeypatch.setattr(checked_marks, "COARSE_TICK_NS", 3600 * 10**9)
     checks = count_checks(monkeypatch)
     Snapshot.open(settled)
     Snapshot.open(settled)
@@ -172,8 +172,8 @@ def test_a_mark_through_a_link_is_not_believed(settled: Path) -> None:
     mark = mark_path(settled)
     moved = mark.rename(mark.with_name("moved"))
     mark.symlink_to(moved)
-    assert marks.read_mark(moved) is not None
-    assert marks.read_mark(mark) is None
+    assert checked_marks.read_mark(moved) is not None
+    assert checked_marks.read_mark(mark) is None
 
 
 def test_a_mark_of_other_checks_is_not_believed(
@@ -205,6 +205,6 @@ def test_saving_anew_removes_the_mark_of_what_was_there(settled: Path) -> None:
 
 
 def test_a_process_remembers_only_so_many_files(tmp_path: Path) -> None:
-    for number in range(marks.MAX_REMEMBERED + 5):
-        marks._remember(Mark(tmp_path / "mark", str(number), ()))
-    assert len(marks._remembered) == marks.MAX_REMEMBERED
+    for number in range(checked_marks.MAX_REMEMBERED + 5):
+        checked_marks._remember(Mark(tmp_path / "mark", str(number), ()))
+    assert len(checked_marks._remembered) == checked_marks.MAX_REMEMBERED

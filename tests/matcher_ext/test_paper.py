@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matcher_ext.paper import PaperTree
-from matcher_ext.refusals import DuplicateIdError, UnknownDefinitionError, UnknownIdError
+from matcher_ext.engines import PaperTree
+from matcher_ext.values import DuplicateIdError, UnknownDefinitionError, UnknownIdError
 from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
 
 SWITCHES = st.fixed_dictionaries(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from exchange.routing import Link, Path
 from exchange.serving.deltas import RouteRecord
 from matcher_ext import ATree, LiveIndex, Snapshot
-from matcher_ext.rerouting import replace_routes
+from matcher_ext.index import replace_routes
 from targeting import Expression, parse
 from tests.matcher_ext.test_route_section import (
     CATALOG,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from exchange.routing import Link
 from exchange.serving.deltas import RouteRecord
 from matcher_ext import ATree, LiveIndex
-from matcher_ext.paths import path_key
-from matcher_ext.refusals import UnknownDefinitionError
-from matcher_ext.rerouting import replace_routes
+from matcher_ext.index import replace_routes
+from matcher_ext.match import path_key
+from matcher_ext.values import UnknownDefinitionError
 from targeting import Expression
 from tests.matcher_ext.test_route_section import (
     CATALOG,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from matcher_ext import ATree
-from matcher_ext.rounds import step_by_eights
+from matcher_ext.match.rounds import step_by_eights
 from targeting import parse
 from tests.matcher_ext.test_matching import CATALOG, condition, draw_visit, tree
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from exchange.routing import Link, Path
 from matcher_ext import ATree, LiveIndex, Snapshot
-from matcher_ext.live import State
-from matcher_ext.paths import path_key
-from matcher_ext.refusals import UnknownDefinitionError
+from matcher_ext.index import State
+from matcher_ext.match import path_key
+from matcher_ext.values import UnknownDefinitionError
 from targeting import Catalog, Expression, parse
 from tests.matcher_ext.test_routes import (
     CONDITIONS,

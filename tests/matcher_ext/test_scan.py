@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.workloads import ADS, SYNTHETIC, Parameters, open_parameters
 from matcher_ext import ATree, Snapshot
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from targeting import Catalog, parse
 from tests.matcher_ext.expressions import CATALOG, texts, visits
 

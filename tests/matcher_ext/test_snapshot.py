@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matcher_ext import ATree, Snapshot, SnapshotError
-from matcher_ext.plan import seal
+from matcher_ext.plan.plan import seal
 from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
 
 ENTRIES = {
@@ -192,7 +192,7 @@ import random, struct, sys
 from pathlib import Path
 import pyarrow
 from matcher_ext import ATree, Snapshot, SnapshotError
-from matcher_ext.plan import seal
+from matcher_ext.plan.plan import seal
 path, visit, rounds, seed = Path(sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 whole, chosen = path.read_bytes(), random.Random(seed)
 other = path.with_suffix(".mutated")

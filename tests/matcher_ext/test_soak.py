@@ -70,7 +70,7 @@ def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
     environment = os.environ | flags
     build = [sys.executable, "setup.py", "build_ext", "--inplace"]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
-    for module in (tmp_path / "matcher_ext").glob("*.so"):
+    for module in (tmp_path / "matcher_ext").rglob("*.so"):
         assert b"__asan_report" in module.read_bytes(), f"{module.name} is not instrumented"
     libraries = " ".join(find_library(name) for name in ("libasan.so", "libstdc++.so.6"))
     environment |= {"LD_PRELOAD": libraries, "ASAN_OPTIONS": ASAN_OPTIONS}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matcher_ext import ATree, Snapshot
-from matcher_ext.scan import Scan
+from matcher_ext.engines import Scan
 from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
 
 # One of each way in which an entry is found: by a leaf, by an AND of leaves, by ORs of several

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from exchange.snapshots.rates import learn_rates
 from matcher_ext import ATree, Snapshot
-from matcher_ext.measuring import list_predicates
+from matcher_ext.index import list_predicates
 from pipelines.eligible_visits import refresh_rates
 from targeting import parse
 from tests.pipelines.history import CATALOG, DAY, NEXT_DAY, NOON, Entry, History, visit

@@ -15,7 +15,7 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.instruments import TALLY
 from exchange.serving.key_use import read_key_use
-from matcher_ext.desk import Bucket, Counts, Desk
+from matcher_ext.serving import Bucket, Counts, Desk
 from tests.serving.asking import Reply
 from tests.serving.calling import call, post
 from tests.serving.published import BOTH_KEY, HERALD_KEY, publish

@@ -18,7 +18,7 @@ from django.conf import settings
 
 from exchange.serving.deltas import Delta, DeltaEntry, DeltaLogFolder
 from exchange.serving.directory import Manifest
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.serving.asking import Client, Reply
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, row
@@ -128,7 +128,7 @@ def test_deltas_are_sent_after_the_number_that_one_has(
 def embed(client: Client, visits: list[dict[str, object]], folder: Path) -> list[object]:
     """Runs the README's lines, with the engine alone, its last one for several visits."""
     readme = (settings.BASE_DIR / "README.md").read_text()
-    (program,) = re.findall(r"```python\n(from matcher_ext.follower.*?)```", readme, re.DOTALL)
+    (program,) = re.findall(r"```python\n(from matcher_ext.following.*?)```", readme, re.DOTALL)
     program = program.replace("http://127.0.0.1:8001", f"http://127.0.0.1:{client.port}")
     program = program.replace("tl_...", SNAPSHOT_KEY).replace("alpine-news", "herald")
     *beginning, last = program.splitlines()

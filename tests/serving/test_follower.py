@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from exchange.serving.directory import Manifest, SnapshotDirectory
-from matcher_ext.downloading import DownloadError
-from matcher_ext.follower import Follower, NoStateError, StaleStateError
-from matcher_ext.kept_files import FolderInUseError
+from matcher_ext.following import (
+    DownloadError,
+    FolderInUseError,
+    Follower,
+    NoStateError,
+    StaleStateError,
+)
 from matcher_ext.visits import VisitError
 from tests.serving.asking import Client
 from tests.serving.conftest import (

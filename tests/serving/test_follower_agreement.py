@@ -22,8 +22,8 @@ from exchange.serving.directory import (
     write_catalog,
 )
 from matcher_ext import ATree
-from matcher_ext.follower import Follower
-from matcher_ext.paths import path_key
+from matcher_ext.following import Follower
+from matcher_ext.match import path_key
 from tests.serving.asking import Client
 from tests.serving.conftest import EligibilityServer
 from tests.serving.published import CATALOG, SNAPSHOT_KEY, row

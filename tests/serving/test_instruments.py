@@ -13,7 +13,7 @@ from exchange.serving.instruments import (
     Tally,
     flush_times,
 )
-from matcher_ext.desk import Times
+from matcher_ext.serving import Times
 
 
 def part(count: int, malformed: tuple[str, ...] = (), *, has_unknown: bool = False) -> Part:

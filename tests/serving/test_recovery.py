@@ -21,7 +21,7 @@ from exchange.serving.instruments import FAILED_SWAPS, RECOVERED
 from exchange.serving.live import Opened
 from exchange.serving.problems import ProblemError
 from exchange.serving.recovery import REQUEST_FILE, read_build_request
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.serving.calling import call, post
 from tests.serving.history import (
     SNAPSHOT_DAMAGES,

@@ -25,7 +25,7 @@ from exchange.serving.directory import (
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from matcher_ext import ATree
-from matcher_ext.paths import path_key
+from matcher_ext.match import path_key
 from tests.serving.calling import post
 from tests.serving.published import CATALOG, HERALD_KEY, LATER, row
 

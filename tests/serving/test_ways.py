@@ -40,8 +40,9 @@ from exchange.serving.http.messages import Request
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import DERIVED
 from exchange.serving.problems import ProblemError
-from matcher_ext import ATree, json_requests, json_visits, visits
-from matcher_ext.paths import path_key
+from matcher_ext import ATree, visits
+from matcher_ext.match import path_key
+from matcher_ext.requests import json_requests, json_visits
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
 from tests.serving.published import BOTH_KEY, HERALD_KEY, LATER, SCOPES, row
@@ -427,7 +428,7 @@ def bid_requests(draw: st.DrawFn) -> dict[str, Any]:
                 node["ext"][last] = node.pop(last) if last != "ext" else 1
             else:
                 node[draw(st.sampled_from(["ext", "segment", "data", "accuracy", "kwarray"]))] = (
-                    draw(bid_values)
+                    deepcopy(draw(bid_values))
                 )
     return request
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exchange.routing import Link
 from exchange.snapshots.composing import MAX_SKIPPED_KEPT, Composer, Entry
 from exchange.snapshots.market import BookedPair, CampaignRow, Market, PartyRow
-from matcher_ext.paths import path_key
+from matcher_ext.match import path_key
 from targeting import Catalog
 
 HERALD, NORTHGATE, SODA = 1, 2, 3

@@ -15,7 +15,7 @@ from exchange.market.services import save_value_list
 from exchange.serving.deltas import Delta
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.vocabulary import make_slot
-from matcher_ext.folding import fold_definitions
+from matcher_ext.index import fold_definitions
 from tests.people import hire
 from tests.snapshots.steps import AMERICAN, GERMAN, Server, build
 from tests.snapshots.story import Story, run_campaign

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import targeting
-from matcher_ext.language import Normal
-from matcher_ext.words import KEYWORDS, OPERATORS
+from matcher_ext.language import KEYWORDS, OPERATORS, Normal
 from targeting import Catalog, ExpressionError, parse
 from targeting.__main__ import read_options
 

@@ -23,7 +23,7 @@ import urllib3
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.endpoint import BATCH_PATH, PATH
 from exchange.serving.http.crowd import Limits
-from matcher_ext.snapshot_files import PREFIX
+from matcher_ext.serving import PREFIX
 from tests.serving.asking import Client
 from tests.serving.conftest import EligibilityServer, running_server
 from tests.serving.published import HERALD_KEY, SNAPSHOT_KEY, publish, publish_keys

@@ -1,0 +1,26 @@
+"""Answers of nodes in the pool of a Slices: rows that stay while a block is counted."""
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
+from matcher_ext.count.block_rows cimport CHUNK_WORDS, IS_EMPTY, IS_LIST, Slices
+from matcher_ext.count.rows cimport Rows, set_bitmap, set_list, set_none
+
+# Keeps rows as a node's answer; they are lasting from then on.
+cdef void keep_answer(Slices* slices, uint32_t node, Rows* found) noexcept nogil
+
+
+cdef inline const uint64_t* answer_at(const Slices* slices, uint32_t state) noexcept nogil:
+    cdef uint32_t at = state >> 2
+    return slices.pool[at // CHUNK_WORDS].data() + at % CHUNK_WORDS
+
+
+cdef inline void read_answer(const Slices* slices, uint32_t state, Rows* found) noexcept nogil:
+    """Of a node that is answered."""
+    cdef const uint64_t* answer
+    if state & 3 == IS_EMPTY:
+        set_none(found)
+        return
+    answer = answer_at(slices, state)
+    if state & 3 == IS_LIST:
+        set_list(found, <const uint16_t*>(answer + 1), <uint32_t>answer[0], True)
+    else:
+        set_bitmap(found, answer + 1, <uint32_t>answer[0], True)

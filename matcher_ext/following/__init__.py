@@ -1,0 +1,14 @@
+"""Owns matching in an ad server's own process: fetch, keep, answer."""
+
+from matcher_ext.following.downloading import DownloadError
+from matcher_ext.following.follower import Follower, NoStateError, StaleStateError, Status
+from matcher_ext.following.kept_files import FolderInUseError
+
+__all__ = [
+    "DownloadError",
+    "FolderInUseError",
+    "Follower",
+    "NoStateError",
+    "StaleStateError",
+    "Status",
+]

@@ -1,0 +1,1 @@
+"""Owns the way from nodes to a plan."""

@@ -1,0 +1,3 @@
+from matcher_ext.index.snapshot import Snapshot
+
+def list_predicates(snapshot: Snapshot) -> list[str]: ...

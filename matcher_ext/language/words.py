@@ -1,0 +1,24 @@
+"""The words of the language by the numbers that compiled code uses (arena.pxd, lexer.pyx)."""
+
+from matcher_ext.language.lexer import KEYWORDS
+
+__all__ = ["KEYWORDS", "KEYWORD_OF", "NODES", "OPERATORS", "TESTS"]
+
+KEYWORD_OF = {number: word for word, number in KEYWORDS.items()}
+
+# By Operator: a condition as written.
+OPERATORS = (
+    "is true", "=", "!=", "<", "<=", ">", ">=", "between", "in", "during", "starts with",
+    "ends with", "contains", "like", "under", "one of", "all of", "none of", "only of", "is empty",
+    "is present", "is missing", "in network", "within", "inside polygon",
+)  # fmt: skip
+
+# By NodeKind: a node of the tree.
+NODES = ("and", "or", "xor", "xnor", "not", "predicate", "reference", "constant", "constant")
+
+# By Test: a canonical predicate.
+TESTS = (
+    "present", "=", "in", "<", "<=", "between", "during", "starts with", "ends with", "contains",
+    "like", "under", "one of", "all of", "only of", "count =", "count <=", "in network", "within",
+    "inside polygon",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Owns bits and memory, without a meaning: bitmaps, large pages, checksums."""

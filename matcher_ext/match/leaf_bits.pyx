@@ -1,0 +1,346 @@
+"""The first step of matching: bits of leaves from a visit's values (leaf_bits.pxd)."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+
+from matcher_ext.machine.bitmaps cimport fetch_line
+from matcher_ext.plan.candidates cimport fill_lazy
+from matcher_ext.plan.plan cimport *
+from matcher_ext.values.arena cimport (
+    FLOAT,
+    GEO,
+    INTEGER_SET,
+    IP,
+    NOTHING,
+    STRING,
+    STRING_SET,
+    hash_bytes,
+    text_length,
+    text_offset,
+)
+from matcher_ext.visits.visit cimport Value
+
+cdef enum:
+    FEW_INTERVALS = 1024    # faster read from front to back than searched class by class
+
+
+cdef uint32_t find_number(
+    const Plan* plan, const AttributeIndex* attribute, int64_t word
+) noexcept nogil:
+    """The rank of the first key that is not below."""
+    cdef const int64_t* keys = plan.keys + attribute.keys
+    cdef uint32_t first = 0, count = attribute.key_count, half
+    if count == 0:
+        return 0
+    # Halves without a branch: which one it is as good as random.
+    while count > 1:
+        half = count >> 1
+        first += half * (keys[first + half - 1] < word)
+        count -= half
+    return first + (keys[first] < word)
+
+
+cdef uint32_t find_text(
+    const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
+) noexcept nogil:
+    """The rank of a key, or key_count."""
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
+    cdef uint32_t slot = hash & attribute.mask
+    cdef const TextKey* key = &plan.texts[attribute.keys + slot]
+    while key.rank != NOTHING:
+        if key.hash == hash and text_length(key.word) == length and (
+            memcmp(plan.tests.bytes + text_offset(key.word), text, length) == 0
+        ):
+            return key.rank
+        slot = (slot + 1) & attribute.mask
+        key = &plan.texts[attribute.keys + slot]
+    return attribute.key_count
+
+
+cdef inline void fill_intervals(
+    const Plan* plan, Scratch* scratch, const RoleIndex* role, uint32_t rank, bint exact
+) noexcept nogil:
+    cdef const Bound* bounds = plan.bounds + role.bounds
+    cdef uint32_t first = role.starts[<int>G_BETWEEN]
+    cdef uint32_t middle = role.starts[<int>G_OUTSIDE]
+    cdef uint32_t end = role.starts[<int>G_MEMBER]
+    if first == end:
+        return
+    mark_intervals(scratch, bounds, middle - first, first, rank, exact, True)
+    set_bits(scratch, middle, end)
+    mark_intervals(scratch, bounds + (middle - first), end - middle, middle, rank, exact, False)
+
+
+cdef void mark_intervals(
+    Scratch* scratch,
+    const Bound* bounds,
+    uint32_t count,
+    uint32_t leaf,
+    uint32_t rank,
+    bint exact,
+    bint truth,
+) noexcept nogil:
+    """Of each class only those near enough to reach the rank; a few are not worth the search. Of a
+    class, no interval is narrower than half the widest: those that begin that near hold it."""
+    cdef uint32_t first = 0, stop, width, low, near, end
+    if count <= FEW_INTERVALS:
+        mark_holding(scratch, bounds, 0, count, leaf, rank, exact, truth)
+        return
+    while first < count:
+        width = width_class(bounds[first].low, bounds[first].high)
+        stop = find_class(bounds, first, count, width + 1)
+        width = (<uint32_t>1 << width) - 1 if width < 32 else NOTHING
+        low = find_low(bounds, first, stop, rank - width if rank > width else 0)
+        width = width - (width >> 1)
+        near = find_low(bounds, low, stop, rank - width if rank > width else 0)
+        end = find_low(bounds, near, stop, rank + exact)
+        mark_holding(scratch, bounds, low, near, leaf, rank, exact, truth)
+        if truth:
+            set_bits(scratch, leaf + near, leaf + end)
+        else:
+            clear_bits(scratch, leaf + near, leaf + end)
+        first = stop
+
+
+cdef inline void mark_holding(
+    Scratch* scratch,
+    const Bound* bounds,
+    uint32_t first,
+    uint32_t end,
+    uint32_t leaf,
+    uint32_t rank,
+    bint exact,
+    bint truth,
+) noexcept nogil:
+    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
+    cdef uint32_t below = rank + exact          # low < below
+    cdef uint32_t word, stop, i
+    cdef uint64_t held
+    # Word by word and without a branch: which of them hold a value is as good as random.
+    while first < end:
+        word = (leaf + first) >> 6
+        stop = min(end, ((word + 1) << 6) - leaf)
+        held = 0
+        for i in range(first, stop):
+            held |= <uint64_t>(
+                (bounds[i].low < below) & (bounds[i].high >= rank)
+            ) << ((leaf + i) & 63)
+        if truth:
+            scratch.bits[word] |= held
+        else:
+            scratch.bits[word] &= ~held
+        first = stop
+
+
+cdef inline uint32_t find_low(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t low
+) noexcept nogil:
+    """By binary search in a class: the first whose lower bound is not below."""
+    cdef uint32_t count = end - first, half
+    if count == 0:
+        return first
+    # Halves without a branch: which one it is as good as random.
+    while count > 1:
+        half = count >> 1
+        first += half * (bounds[first + half - 1].low < low)
+        count -= half
+    return first + (bounds[first].low < low)
+
+
+cdef inline uint32_t find_class(
+    const Bound* bounds, uint32_t first, uint32_t end, uint32_t width
+) noexcept nogil:
+    """By binary search: the first of a class that is not below."""
+    cdef uint32_t middle
+    if width_class(bounds[end - 1].low, bounds[end - 1].high) < width:
+        return end
+    while first < end:
+        middle = (first + end) >> 1
+        if width_class(bounds[middle].low, bounds[middle].high) < width:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+cdef void fill_scalar(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, uint32_t rank, bint exact
+) noexcept nogil:
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef const PointRow* strict         # the row whose cuts say "not above" the value
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        row = plan.points + 2 * <size_t>(attribute.point + rank) + r
+        strict = row + 2 if exact else row
+        set_bits(scratch, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO])
+        set_bits(scratch, row.up_to, role.starts[<int>G_ABOVE])
+        set_bits(scratch, role.starts[<int>G_ABOVE], row.above)
+        set_bits(scratch, strict.below, role.starts[<int>G_FROM])
+        set_bits(scratch, role.starts[<int>G_FROM], strict.from_)
+        fill_intervals(plan, scratch, role, rank, exact)
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        if exact:
+            if row.equal != NOTHING:
+                set_bit(scratch, row.equal)
+            if row.unequal != NOTHING:
+                clear_bit(scratch, row.unequal)
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_set(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
+) noexcept nogil:
+    """The set's elements that some predicate names are scratch.points[first_point:]."""
+    cdef const RoleIndex* role
+    cdef const PointRow* row
+    cdef size_t k
+    cdef uint32_t i
+    cdef int r
+    for r in range(<int>ROLES):
+        role = &attribute.roles[r]
+        if role.starts[0] == role.starts[<int>GROUPS]:
+            continue
+        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        for k in range(first_point, scratch.points.size()):
+            row = plan.points + 2 * <size_t>scratch.points[k] + r
+            for i in range(row.member, row.stranger):
+                set_bit(scratch, plan.members[i])
+            for i in range(row.stranger, row[1].member):
+                clear_bit(scratch, plan.members[i])
+
+
+cdef void fill_present(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute
+) noexcept nogil:
+    cdef int r
+    for r in range(<int>ROLES):
+        set_bits(
+            scratch,
+            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY],
+        )
+
+
+cdef void fill_elements(
+    const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, const Value* value,
+    bint textual,
+) noexcept nogil:
+    cdef size_t first_point = scratch.points.size()
+    cdef int64_t word
+    cdef uint32_t i, rank
+    for i in range(value.count if attribute.key_count else 0):
+        word = scratch.visit.words[value.first + i]
+        if textual:
+            rank = find_text(
+                plan, attribute, scratch.visit.bytes.data() + text_offset(word), text_length(word)
+            )
+        else:
+            rank = find_number(plan, attribute, word)
+            if rank < attribute.key_count and plan.keys[attribute.keys + rank] != word:
+                continue
+        if rank < attribute.key_count:
+            scratch.points.push_back(attribute.point + rank)
+    fill_set(plan, scratch, attribute, first_point)
+
+
+cdef bint has_rank(int type) noexcept nogil:
+    return type != STRING_SET and type != INTEGER_SET and type != IP and type != GEO
+
+
+cdef Rank find_rank(
+    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type, int64_t word
+) noexcept nogil:
+    cdef Rank found
+    if type == STRING:
+        found.rank = attribute.key_count
+        if found.rank:
+            found.rank = find_text(
+                plan, attribute, scratch.visit.bytes.data() + text_offset(word), text_length(word)
+            )
+        found.exact = found.rank < attribute.key_count
+    else:
+        if type == FLOAT:
+            word = order_float(word)
+        found.rank = find_number(plan, attribute, word)
+        found.exact = found.rank < attribute.key_count and (
+            plan.keys[attribute.keys + found.rank] == word
+        )
+    return found
+
+
+cdef void find_ranks(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
+    """Of all values before any is used: the rows that they lead to are fetched meanwhile."""
+    cdef const AttributeIndex* attribute
+    cdef const PointRow* row
+    cdef uint32_t number
+    cdef size_t i
+    scratch.ranks.resize(scratch.visit.carried.size())
+    for i in range(scratch.visit.carried.size()):
+        number = scratch.visit.carried[i]
+        attribute = &plan.attributes[number]
+        if has_rank(table.attributes[number].type):
+            scratch.ranks[i] = find_rank(
+                plan, attribute, scratch, table.attributes[number].type,
+                scratch.visit.values[number].word,
+            )
+            row = plan.points + 2 * <size_t>(attribute.point + scratch.ranks[i].rank)
+            fetch_line(row)
+            fetch_line(row + 2 * <size_t>scratch.ranks[i].exact)
+
+
+cdef void fill_attribute(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number, const Rank* rank
+) noexcept nogil:
+    cdef const AttributeIndex* attribute = &plan.attributes[number]
+    cdef const Value* value = &scratch.visit.values[number]
+    cdef int type = table.attributes[number].type
+    if type == STRING_SET or type == INTEGER_SET:
+        fill_elements(plan, scratch, attribute, value, type == STRING_SET)
+    elif type == IP or type == GEO:
+        fill_present(plan, scratch, attribute)
+    else:
+        if rank.exact:
+            scratch.points.push_back(attribute.point + rank.rank)
+            if number == plan.totals.partition:
+                scratch.partition = attribute.point + rank.rank
+        fill_scalar(plan, scratch, attribute, rank.rank, rank.exact)
+    fill_lazy(plan, table, scratch, number)
+
+
+cdef void fill_carried(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch
+) noexcept nogil:
+    cdef size_t i
+    fetch_attributes(plan, scratch)
+    find_ranks(plan, table, scratch)
+    for i in range(scratch.visit.carried.size()):
+        fill_attribute(plan, table, scratch, scratch.visit.carried[i], &scratch.ranks[i])
+
+
+cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil:
+    """Asks the memory for what is read first, of all attributes at once."""
+    cdef const AttributeIndex* attribute
+    cdef size_t i
+    for i in range(scratch.visit.carried.size()):
+        attribute = &plan.attributes[scratch.visit.carried[i]]
+        fetch_line(attribute)
+        fetch_line(<const char*>attribute + 64)
+        fetch_line(<const char*>(attribute + 1) - 1)
+    for i in range(scratch.visit.carried.size()):
+        attribute = &plan.attributes[scratch.visit.carried[i]]
+        fetch_line(plan.keys + attribute.keys + attribute.key_count // 2)
+
+
+cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
+    cdef uint32_t leaf
+    cdef int r
+    for r in range(<int>ROLES):
+        for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
+            if not scratch.visit.values[missing_test(plan, r, leaf).attribute].known:
+                set_bit(scratch, leaf)

@@ -1,0 +1,97 @@
+"""Paths of one visit, asked for by party and hops (paths.pxd)."""
+import numpy
+
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.algorithm cimport sort
+
+from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.routes.route_section cimport Reach, RoutePlan
+from matcher_ext.routes.routes cimport RouteNode, share_of
+from matcher_ext.values.arena cimport NOTHING
+
+
+cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch):
+    cdef Paths paths = Paths.__new__(Paths)
+    paths.owner = owner
+    paths.routes = routes
+    list_paths(&paths.found, routes, scratch)
+    if paths.found.size():
+        paths.ways = scratch.walk.ways
+    return paths
+
+
+cdef void list_paths(
+    vector[FoundPath]* found, const RoutePlan* routes, const Scratch* scratch
+) noexcept nogil:
+    cdef const Reach* reach
+    cdef size_t i
+    for i in range(scratch.reached.size()):
+        if scratch.reached[i].way != NOTHING:
+            reach = &routes.reaches[scratch.reached[i].reach]
+            found.push_back(FoundPath(path_key(reach.party, reach.hops), scratch.reached[i].way))
+    sort(found.begin(), found.end(), has_smaller_key)
+
+
+cdef uint32_t find_path(const vector[FoundPath]* found, int64_t key) noexcept nogil:
+    cdef size_t low = 0, high = found.size(), middle
+    while low < high:
+        middle = (low + high) // 2
+        if found[0][middle].key < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low == found.size() or found[0][low].key != key:
+        return NOTHING
+    return found[0][low].way
+
+
+cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil:
+    return a.key < b.key
+
+
+cpdef int64_t path_key(int64_t party, int64_t hops) noexcept nogil:
+    """What a reach is asked for by: the party and the limit of hops in one number."""
+    return party << 4 | hops
+
+
+cdef class Paths:
+    def __init__(self):
+        raise TypeError("Paths come from match_with_paths")
+
+    def __len__(self):
+        return self.found.size()
+
+    def shares(self, const int64_t[::1] keys):
+        """What each of these paths leaves of 1, as a numpy array; 0 where it is not known."""
+        shares = numpy.zeros(keys.shape[0], dtype=numpy.float64)
+        cdef double[::1] target = shares
+        cdef Py_ssize_t i
+        cdef uint32_t way
+        for i in range(keys.shape[0]):
+            way = find_path(&self.found, keys[i])
+            if way != NOTHING:
+                target[i] = share_of(&self.ways[way])
+        return shares
+
+    def labels(self, int64_t key):
+        """The parties of a path from the publisher on, as the graph labels them."""
+        cdef const RoutePlan* routes = self.routes
+        cdef uint32_t way = find_path(&self.found, key)
+        cdef const RouteNode* node
+        labels = []
+        while way != NOTHING:
+            node = &routes.routes.nodes[self.ways[way].node]
+            labels.append(routes.bytes[node.label:node.label + node.label_length].decode())
+            way = self.ways[way].before
+        labels.reverse()
+        return labels
+
+    def edges(self, int64_t key):
+        """The edge ids of a path from the publisher on; empty where it is not known."""
+        cdef uint32_t way = find_path(&self.found, key)
+        edges = []
+        while way != NOTHING and self.ways[way].before != NOTHING:
+            edges.append(self.routes.routes.edge_ids[self.ways[way].edge])
+            way = self.ways[way].before
+        edges.reverse()
+        return tuple(edges)

@@ -1,0 +1,104 @@
+"""Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from matcher_ext.machine.bitmaps cimport fetch_line
+from matcher_ext.match.leaf_bits cimport Scratch, get_bit
+from matcher_ext.plan.plan cimport (
+    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan, lazy_test,
+)
+from matcher_ext.values.arena cimport Truth
+from matcher_ext.values.catalog cimport CatalogTable
+
+cdef enum Memo:
+    UNASKED
+    IS_FALSE
+    IS_TRUE
+    IS_REPLACED         # not asked yet, and another plan's definition says so
+
+# A visit that is being matched: what an answerer asks and answers through (leaf_bits.pxd).
+cdef struct Match:
+    const Plan* plan
+    const CatalogTable* table
+    Scratch* scratch
+
+# Whether a definition is true of the visit; evaluated at most once.
+cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
+cdef void answer_definition(
+    const Match* match, uint32_t definition, Truth truth
+) noexcept nogil
+# A lazy leaf or a slot that was not asked yet.
+cdef bint ask_first(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
+) noexcept nogil
+# Before a match is run: what a slot is to answer for this visit, instead of its program.
+cdef void preset_slot(const Plan* plan, Scratch* scratch, uint32_t slot, bint truth) noexcept nogil
+# The same, by another plan's definition: see Scratch.definitions.
+cdef void replace_slot(const Plan* plan, Scratch* scratch, uint32_t slot) noexcept nogil
+# Sets out on the walk, once for a visit. False: it comes from no publisher of the graph.
+cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
+cdef void forget_asked(Scratch* scratch) noexcept nogil
+# A program with two words an instruction, `without` so many of its last tests.
+cdef bint run_wide(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    uint32_t without,
+) noexcept nogil
+
+
+cdef inline bint ask(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
+) noexcept nogil:
+    """A lazy leaf or a slot. Most were asked before: those are not worth a call."""
+    cdef uint8_t memo = scratch.memos[atom - plan.totals.filled]
+    if memo == IS_TRUE or memo == IS_FALSE:
+        return memo == IS_TRUE
+    return ask_first(plan, table, scratch, atom)
+
+
+cdef inline void fetch_asked(
+    const Plan* plan, const Scratch* scratch, uint32_t atom
+) noexcept nogil:
+    """What asking for it reads first."""
+    fetch_line(&scratch.memos[atom - plan.totals.filled])
+    if atom < plan.totals.leaves:
+        fetch_line(lazy_test(plan, atom))
+
+
+cdef inline bint run_program(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+) noexcept nogil:
+    if header[0] & (RECORD_WIDE | RECORD_NEVER):
+        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header, 0)
+    return run_narrow(plan, table, scratch, header + 1, header[0] & RECORD_LENGTH)
+
+
+cdef inline bint run_without_last(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+) noexcept nogil:
+    """An AND but for its last test, which is a single one."""
+    if header[0] & RECORD_WIDE:
+        return run_wide(plan, table, scratch, header, 1)
+    return run_narrow(plan, table, scratch, header + 1, (header[0] & RECORD_LENGTH) - 1)
+
+
+cdef inline uint32_t last_atom(const uint32_t* header) noexcept nogil:
+    cdef uint32_t length = header[0] & RECORD_LENGTH
+    if header[0] & RECORD_WIDE:
+        return header[length - 1]
+    return header[length] & ((1 << ATOM_BITS) - 1)
+
+
+cdef inline bint run_narrow(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
+    uint32_t count,
+) noexcept nogil:
+    cdef uint32_t at = 0, word, atom
+    cdef bint truth
+    while at < count:
+        word = program[at]
+        atom = word & ((1 << ATOM_BITS) - 1)
+        truth = (
+            get_bit(scratch, atom) if atom < plan.totals.filled
+            else ask(plan, table, scratch, atom)
+        )
+        at += word >> ATOM_BITS & JUMP_MAX if truth == word >> 31 else 1
+    return at == count

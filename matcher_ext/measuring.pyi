@@ -1,3 +1,0 @@
-from matcher_ext.snapshot import Snapshot
-
-def list_predicates(snapshot: Snapshot) -> list[str]: ...

@@ -1,0 +1,56 @@
+"""The graph inside a plan, read from the top: truths of single nodes, copies, explanations.
+
+Matching never comes here. Evaluation is three-valued, for replaced definitions and for reasons.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.values.arena cimport NormalForm, Truth
+from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.visits.visit cimport Visit
+
+cdef cppclass GraphScratch:
+    """Truths by node with the number of the visit: the paper's lazy clearing by signature."""
+    vector[uint32_t] truths         # signature * 4 + Truth
+    uint32_t signature
+    vector[uint8_t] answers         # by definition: 1 + Truth where code answers, or 0; or empty
+    vector[uint8_t] reached         # by reach; the walk is the matcher's to take, not the graph's
+
+cdef void begin_graph_visit(const Plan* plan, GraphScratch* scratch) noexcept nogil
+cdef Truth evaluate_node(
+    const Plan* plan,
+    const CatalogTable* table,
+    const Visit* visit,
+    GraphScratch* scratch,
+    uint32_t node,
+) noexcept nogil
+cdef inline bint is_reach(const Plan* plan, uint32_t definition) noexcept nogil:
+    """Whether the exchange graph answers for a definition."""
+    return reach_of(plan, definition) < plan.routes.reach_count
+
+
+cdef inline uint32_t reach_of(const Plan* plan, uint32_t definition) noexcept nogil:
+    return plan.definition_slots[2 * <size_t>definition] - plan.routes.first_reach
+
+
+cdef uint32_t find_plan_definition(const Plan* plan, bytes name)
+# Appends a node and all below it to a form; returns it there.
+cdef uint32_t copy_node(
+    const Plan* plan, uint32_t node, vector[uint32_t]* copies, NormalForm* form
+) noexcept nogil
+# What names a node's text refers to, directly.
+cdef list names_below(const Plan* plan, uint32_t node)
+
+cdef str word_leaf(const Plan* plan, CompiledCatalog catalog, uint32_t leaf)
+# Appends (definition or None, text, truth) for each condition that keeps a node from being true.
+cdef int find_reasons(
+    const Plan* plan,
+    CompiledCatalog catalog,
+    const Visit* visit,
+    GraphScratch* scratch,
+    uint32_t node,
+    str within,
+    dict found,
+) except -1
+cdef str draw_node(const Plan* plan, CompiledCatalog catalog, uint32_t node, str title)

@@ -1,0 +1,54 @@
+"""Visits in JSON, read from a tape straight into their typed form.
+
+Any shape that the endpoint documents: flat names, objects in objects, positions, lists. What the
+endpoint refuses (too many attributes, names too long, objects too deep) is given back unread, and so
+is what would need a second look, an attribute that stands there twice: what is refused, and in which
+words, is decided by the general decoder alone.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from matcher_ext.requests.json_tape cimport Tape, Text
+from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.visits.visit cimport Visit
+
+cdef enum:
+    # As exchange/serving/visits.py says; a test holds them together.
+    MOST_ATTRIBUTES = 500
+    MOST_OBJECTS_DEEP = 8
+    LONGEST_NAME = 200
+    MOST_ELEMENTS = 10_000
+
+cdef class Stamps:
+    """Which attributes the exchange says, whatever a visit does: its clock, and the publisher."""
+    cdef readonly tuple clocks
+    cdef readonly str place
+    cdef vector[string] names
+
+cdef cppclass Reading:
+    """The memory of one visit's reading at a time."""
+    vector[uint8_t] seen        # by attribute: stands in the visit, or is stamped
+    vector[string] unknown      # names that the catalogue does not have, in no order
+    vector[uint32_t] followers  # by attribute: the one that came next the last time ..
+    uint32_t last               # .. after this one: senders have an order of their own
+    char[256] name              # of an attribute inside objects
+    uint32_t count
+
+# Into a visit of no content. False: it is given back, and of no use.
+cdef bint read_json_visit(
+    const CatalogTable* table, Stamps stamps, const Tape* tape, uint32_t place, Reading* reading,
+    Visit* visit
+) except -1
+cdef int stamp_visit(
+    const CatalogTable* table, Stamps stamps, Visit* visit, Text publisher, int64_t moment
+) except -1
+# A position out of two values, or NOTHING where there is none. False: it is given back.
+cdef bint set_position(
+    const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape,
+    uint32_t latitude, uint32_t longitude
+) except -1
+# One value of an attribute that was not set yet. False: it is given back.
+cdef bint read_json_value(
+    const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
+) except -1

@@ -1,0 +1,71 @@
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from matcher_ext.serving.state_answers import StateAnswers
+
+# The request's bytes, the number of its imp or None, the publisher, the moment, booking ids.
+Kept = tuple[bytes, int | None, str, int, NDArray[numpy.int64]]
+Taken = tuple[list[int], float]
+
+class Pass:
+    key_hash: str
+    publishers: frozenset[str]
+    expires_at_seconds: float
+    may_ask: bool
+    used_at_seconds: float
+    def __init__(
+        self,
+        key_hash: str,
+        publishers: frozenset[str],
+        expires_at_seconds: float,
+        may_ask: bool,
+    ) -> None: ...
+
+class Bucket:
+    def __init__(self, per_second: float, burst: float) -> None: ...
+    def take(self, count: float = ...) -> float: ...
+
+class Times:
+    def __init__(self, bounds: Iterable[float]) -> None: ...
+    def add(self, seconds: float) -> None: ...
+    def take(self) -> Taken: ...
+
+class Counts:
+    def __init__(self, bounds: Iterable[float]) -> None: ...
+    def take(self) -> tuple[int, int, Taken, Taken, dict[str, int], int]: ...
+
+class Batch:
+    count: int
+    left: int
+    asked_visits: int
+    visits: int
+    size: int
+    def go_on(self, seconds: float) -> bytes | None: ...
+    def add(self, answer: bytes, visits: int) -> None: ...
+
+class Desk:
+    has_kept: bool
+    def __init__(self, buckets: Mapping[str, Any], counts: Counts) -> None: ...
+    def answer(
+        self,
+        answers: StateAnswers,
+        passes: Mapping[str, Pass],
+        header: str,
+        body: bytes,
+        sample_every: int = ...,
+    ) -> bytes | None: ...
+    def open_batch(
+        self,
+        answers: StateAnswers,
+        caller: Pass,
+        body: bytes,
+        sample_every: int = ...,
+        *,
+        most: int,
+        most_bytes: int,
+    ) -> Batch | None: ...
+    def close_batch(self, batch: Batch, caller: Pass) -> bytes: ...
+    def take_kept(self) -> list[Kept]: ...

@@ -1,0 +1,294 @@
+"""What happens to a request of a known caller: admitted, metered, answered, counted (fast_endpoint.pxd)."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint32_t, uint64_t
+from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
+
+from matcher_ext.requests.bid_requests cimport count_visits
+from matcher_ext.requests.json_requests cimport read_asked
+from matcher_ext.requests.json_tape cimport LIST, OBJECT, Tape, Text, Token, read_tape, text_of
+from matcher_ext.serving.state_answers cimport StateAnswers, Workplace, read_clock
+from matcher_ext.values.arena cimport NOTHING
+
+
+cdef class Pass:
+    def __init__(
+        self, str key_hash not None, publishers, double expires_at_seconds, bint may_ask
+    ):
+        self.key_hash, self.publishers = key_hash, publishers
+        self.expires_at_seconds, self.may_ask = expires_at_seconds, may_ask
+
+
+cdef class Bucket:
+    def __init__(self, double per_second, double burst):
+        self.per_second, self.burst, self.tokens = per_second, burst, burst
+        self.at_seconds = read_clock()
+
+    def take(self, double count=1):
+        """How many tokens are lacking; they are taken if none is."""
+        return max(self._take(count), 0.0)
+
+    cdef double _take(self, double count) noexcept:
+        cdef double lacking = self._lacking(count)
+        if lacking <= 0:
+            self.tokens -= count
+        return lacking
+
+    cdef double _lacking(self, double count) noexcept:
+        cdef double now = read_clock()
+        self.tokens = min(self.burst, self.tokens + (now - self.at_seconds) * self.per_second)
+        self.at_seconds = now
+        return min(count, self.burst) - self.tokens
+
+
+cdef class Times:
+    def __init__(self, bounds):
+        self.bounds = bounds
+        self.counts.assign(self.bounds.size() + 1, 0)
+
+    def add(self, double seconds):
+        self._add(seconds)
+
+    def take(self):
+        """(counts by bucket, sum of seconds), and begins anew."""
+        taken = list(self.counts), self.seconds
+        self.counts.assign(self.counts.size(), 0)
+        self.seconds = 0
+        return taken
+
+    cdef int _add(self, double seconds) except -1:
+        cdef size_t bucket = 0
+        while bucket < self.bounds.size() and seconds > self.bounds[bucket]:
+            bucket += 1
+        self.counts[bucket] += 1
+        self.seconds += seconds
+        return 0
+
+
+cdef class Counts:
+    def __init__(self, bounds):
+        self.latency, self.match_time = Times(bounds), Times(bounds)
+        self.malformed = {}
+
+    def take(self):
+        """(requests, matches, latency, match time, malformed, visits with unknown names) since the
+        last time."""
+        taken = (
+            self.requests, self.matches, self.latency.take(), self.match_time.take(),
+            self.malformed, self.has_unknown,
+        )
+        self.requests = self.matches = self.has_unknown = 0
+        self.malformed = {}
+        return taken
+
+    cdef int _add(self, Workplace work, double seconds) except -1:
+        cdef size_t i
+        self.requests += 1
+        self.matches += work.matches
+        self.has_unknown += work.has_unknown
+        self.latency._add(seconds)
+        for i in range(work.match_seconds.size()):
+            self.match_time._add(work.match_seconds[i])
+        for name in work.malformed:
+            self.malformed[name] = self.malformed.get(name, 0) + 1
+        return 0
+
+
+cdef class Desk:
+    """One for all threads of a process; it keeps nothing but what it was given, memory to work in,
+    and a number."""
+    cdef dict buckets                   # by a key's hash
+    cdef Counts counts
+    cdef uint64_t number                # of visits that were answered
+    cdef list pool                      # of Workplace, idle
+    cdef list kept
+
+    def __init__(self, dict buckets not None, Counts counts not None):
+        self.buckets, self.counts = buckets, counts
+        self.pool, self.kept = [], []
+
+    def answer(
+        self, StateAnswers answers not None, dict passes not None, header, bytes body not None,
+        uint64_t sample_every=0,
+    ):
+        """The answer's text, all done; or None, nothing done: the general way has to decide."""
+        cdef double started = read_clock(), now = read_wall_clock()
+        cdef Pass caller = passes.get(header)
+        cdef Bucket bucket
+        cdef Workplace work
+        if caller is None or not caller.may_ask or caller.expires_at_seconds <= now:
+            return None
+        bucket = self.buckets.get(caller.key_hash)
+        if bucket is None or bucket._lacking(1) > 0:
+            return None                 # before anything is read: a refusal must stay cheap
+        work = self.pool.pop() if self.pool else Workplace.__new__(Workplace)
+        work._begin(self.number, sample_every)
+        text = self._answer(answers, caller, bucket, work, body, now)
+        if text is not None:
+            self.counts._add(work, read_clock() - started)
+        self.pool.append(work)
+        return text
+
+    def take_kept(self):
+        """[(request, number of the imp or None, publisher, moment, ids)] of the answers that are
+        the ones of `sample_every`, since the last time."""
+        kept, self.kept = self.kept, []
+        return kept
+
+    @property
+    def has_kept(self):
+        return len(self.kept) > 0
+
+    cdef object _answer(
+        self, StateAnswers answers, Pass caller, Bucket bucket, Workplace work, bytes body,
+        double now
+    ):
+        """The text, or None."""
+        cdef double visits = 1
+        if not read_tape(&work.tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)) or (
+            not read_asked(&work.tape, 0, &work.asked)
+        ):
+            return None
+        if work.asked.bid_request != NOTHING:
+            visits = count_visits(&work.tape, 0)
+            if bucket._lacking(visits) > 0:
+                return None
+        answers._write_heading(&work.text, now)
+        work.text.push_back(b",")
+        if not answers._answer(work, 0, caller.publishers, now):
+            return None
+        if bucket._take(visits) > 0:    # again: a match may have let others in
+            return None
+        work.text.push_back(b"}")
+        self.number = work.number
+        caller.used_at_seconds = now
+        for _, imp, publisher, moment, ids in work.kept:
+            self.kept.append((body, imp, publisher, moment, ids))
+        return PyBytes_FromStringAndSize(work.text.data(), work.text.size())
+
+    def open_batch(
+        self, StateAnswers answers not None, Pass caller not None, bytes body not None,
+        uint64_t sample_every=0, *, uint32_t most, uint32_t most_bytes,
+    ):
+        """The requests of a body; None where the general way has to decide. A batch has `most`
+        requests, each of `most_bytes`."""
+        cdef Batch batch = Batch.__new__(Batch)
+        cdef const Token* tokens
+        cdef Text name
+        batch.started, batch.now = read_clock(), read_wall_clock()
+        batch.answers, batch.publishers, batch.body = answers, caller.publishers, body
+        batch.work = Workplace.__new__(Workplace)
+        batch.work._begin(self.number, sample_every)
+        if not read_tape(&batch.work.tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)):
+            return None
+        tokens = batch.work.tape.tokens.data()
+        if tokens[0].kind != OBJECT or tokens[0].length != 1 or tokens[2].kind != LIST or not (
+            1 <= tokens[2].length <= most
+        ):
+            return None
+        name = text_of(&batch.work.tape, &tokens[1])
+        if name.bytes[:name.length] != b"requests" or not are_objects(&batch.work.tape, 2):
+            return None
+        batch.count = batch.left = tokens[2].length
+        batch.asked_visits = count_all_visits(&batch.work.tape, 2)
+        batch.place = 3
+        batch.most_bytes = most_bytes
+        answers._write_heading(&batch.work.text, batch.now)
+        batch.work.text.append(b',"answers":[')
+        return batch
+
+    def close_batch(self, Batch batch not None, Pass caller not None):
+        """The text of all answers; counts and keeps what the batch left."""
+        batch.work.text.append(b"]}")
+        self.number += batch.work.match_seconds.size()
+        caller.used_at_seconds = batch.now
+        self.kept += batch.work.kept
+        self.counts._add(batch.work, read_clock() - batch.started)
+        return PyBytes_FromStringAndSize(batch.work.text.data(), batch.work.text.size())
+
+
+cdef class Batch:
+    @property
+    def visits(self):
+        """That were answered so far."""
+        return self.work.match_seconds.size() + self.further_visits
+
+    @property
+    def size(self):
+        """Bytes that are written."""
+        return self.work.text.size()
+
+    def go_on(self, double seconds):
+        """Answers for so long, or all that are left. A request that the general way has to answer
+        is given back, and `add` takes its answer; else None."""
+        cdef double until = read_clock() + seconds
+        while self.left:
+            given_back = self._next()
+            if given_back is not None:
+                return given_back
+            if read_clock() >= until:
+                return None
+        return None
+
+    def add(self, bytes answer not None, uint64_t visits):
+        """An object's JSON, of so many visits."""
+        self._begin_next()
+        self.work.text.append(PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer))
+        self.further_visits += visits
+
+    cdef bytes _next(self):
+        """None, or the request that is given back."""
+        cdef Workplace work = self.work
+        cdef uint32_t place = self.place
+        cdef const Token* token = &work.tape.tokens[place]
+        cdef size_t before = work.text.size(), kept = len(work.kept)
+        if token.end - token.at > self.most_bytes or not read_asked(
+            &work.tape, place, &work.asked
+        ):
+            return self._copy(place)
+        self._begin_next()
+        work.text.push_back(b"{")
+        if not self.answers._answer(work, place, self.publishers, self.now):
+            work.text.resize(before)
+            self.left += 1
+            self.place = place
+            return self._copy(place)
+        work.text.push_back(b"}")
+        if len(work.kept) > kept:
+            request = self._copy(place)
+            work.kept[kept:] = [(request, *each[1:]) for each in work.kept[kept:]]
+        return None
+
+    cdef int _begin_next(self) except -1:
+        if self.left < self.count:
+            self.work.text.push_back(b",")
+        self.left -= 1
+        self.place = self.work.tape.tokens[self.place].next
+        return 0
+
+    cdef bytes _copy(self, uint32_t place):
+        cdef const Token* token = &self.work.tape.tokens[place]
+        return self.body[token.at:token.end]
+
+
+cdef uint64_t count_all_visits(const Tape* tape, uint32_t list_place) noexcept nogil:
+    cdef uint32_t at = list_place + 1
+    cdef uint64_t visits = 0
+    while at < tape.tokens[list_place].next:
+        visits += count_visits(tape, at)
+        at = tape.tokens[at].next
+    return visits
+
+
+cdef bint are_objects(const Tape* tape, uint32_t list_place) noexcept nogil:
+    cdef uint32_t at = list_place + 1
+    while at < tape.tokens[list_place].next:
+        if tape.tokens[at].kind != OBJECT:
+            return False
+        at = tape.tokens[at].next
+    return True
+
+
+cdef double read_wall_clock() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_REALTIME, &now)
+    return now.tv_sec + now.tv_nsec * 1e-9

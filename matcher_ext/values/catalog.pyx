@@ -1,0 +1,162 @@
+"""The catalogue as compiled code reads it: attributes by number, names by hash table.
+
+Takes plain rows, so that this package needs nothing of the packages above it.
+"""
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from matcher_ext.values.arena cimport (
+    BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, TIMESTAMP,
+    TIMESTAMP_LOCAL, Span, hash_bytes, span_equal, text_word,
+)
+
+TYPES = {
+    "boolean": BOOLEAN,
+    "integer": INTEGER,
+    "float": FLOAT,
+    "timestamp": TIMESTAMP,
+    "timestamp local": TIMESTAMP_LOCAL,
+    "string": STRING,
+    "string set": STRING_SET,
+    "integer set": INTEGER_SET,
+    "ip": IP,
+    "geo": GEO,
+}
+
+
+cdef uint32_t find_attribute(
+    const CatalogTable* table, const char* name, size_t length
+) noexcept nogil:
+    cdef uint32_t mask = <uint32_t>table.slots.size() - 1
+    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef Span wanted = Span(0, <uint32_t>length)
+    cdef uint32_t attribute
+    while True:
+        attribute = table.slots[slot]
+        if attribute == NOTHING:
+            return NOTHING
+        if span_equal(name, wanted, table.bytes.data(), table.attributes[attribute].name):
+            return attribute
+        slot = (slot + 1) & mask
+
+
+cdef uint32_t find_list(const CatalogTable* table, const char* name, size_t length) noexcept nogil:
+    cdef uint32_t mask = <uint32_t>table.list_slots.size() - 1
+    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef Span wanted = Span(0, <uint32_t>length)
+    cdef uint32_t number
+    while True:
+        number = table.list_slots[slot]
+        if number == NOTHING or span_equal(
+            name, wanted, table.bytes.data(), table.lists[number].name
+        ):
+            return number
+        slot = (slot + 1) & mask
+
+
+cdef Span keep_text(CatalogTable* table, str text) except *:
+    cdef bytes encoded = text.encode()
+    cdef const char* source = encoded
+    cdef Span span = Span(<uint32_t>table.bytes.size(), <uint32_t>len(encoded))
+    table.bytes.insert(table.bytes.end(), source, source + span.length)
+    return span
+
+
+cdef int keep_values(CatalogTable* table, object values, bint textual) except -1:
+    cdef Span span
+    for value in values:
+        if textual:
+            span = keep_text(table, value)
+            table.words.push_back(text_word(span.offset, span.length))
+        else:
+            table.words.push_back(value)
+    return 0
+
+
+cdef void fill_slots(
+    const vector[Span]* names, const char* bytes, vector[uint32_t]* slots
+) noexcept nogil:
+    """Open addressing by name, at most half full."""
+    cdef uint32_t size = 16
+    cdef uint32_t slot, number
+    while size < 2 * names.size():
+        size *= 2
+    slots.assign(size, NOTHING)
+    for number in range(<uint32_t>names.size()):
+        slot = <uint32_t>hash_bytes(bytes + names[0][number].offset, names[0][number].length)
+        while slots[0][slot & (size - 1)] != NOTHING:
+            slot += 1
+        slots[0][slot & (size - 1)] = number
+
+
+cdef class CompiledCatalog:
+    """See catalog.pxd. A row is (name, type, domain or None, required, retired).
+
+    `lists` maps a managed list's name to its values (all texts or all integers); None leaves
+    `$name` unchecked, and such an expression cannot be normalised.
+    """
+
+    def __init__(self, rows, lists=None):
+        self.rows = tuple(rows)
+        self.names = tuple(row[0] for row in self.rows)
+        self.types = tuple(row[1] for row in self.rows)
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.lists = lists
+        self.list_names = () if lists is None else tuple(lists)
+        self.table.knows_lists = lists is not None
+        for name, type_name, domain, required, retired in self.rows:
+            self._add(name, TYPES[type_name], domain, required, retired)
+        self.table.utc_offset = self.numbers.get("geo.utc_offset", NOTHING)
+        for name, values in (lists or {}).items():
+            self._add_list(name, values)
+        self._index()
+
+    def __reduce__(self):
+        return CompiledCatalog, (self.rows, self.lists)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def with_lists(self, lists):
+        """The same catalogue that knows these managed lists."""
+        return CompiledCatalog(self.rows, lists)
+
+    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1:
+        cdef Attribute attribute
+        attribute.name = keep_text(&self.table, name)
+        attribute.type = type
+        attribute.required = required
+        attribute.retired = retired
+        attribute.domain_first = <uint32_t>self.table.words.size()
+        attribute.domain_count = len(domain) if domain else 0
+        keep_values(&self.table, sorted(domain or ()), type in (STRING, STRING_SET))
+        if required:
+            self.table.required.push_back(<uint32_t>self.table.attributes.size())
+        self.table.attributes.push_back(attribute)
+        return 0
+
+    cdef int _index(self) except -1:
+        cdef vector[Span] names
+        cdef size_t i
+        for i in range(self.table.attributes.size()):
+            names.push_back(self.table.attributes[i].name)
+        fill_slots(&names, self.table.bytes.data(), &self.table.slots)
+        names.clear()
+        for i in range(self.table.lists.size()):
+            names.push_back(self.table.lists[i].name)
+        fill_slots(&names, self.table.bytes.data(), &self.table.list_slots)
+        return 0
+
+    cdef int _add_list(self, str name, values) except -1:
+        cdef List entry
+        values = tuple(values)
+        entry.textual = all(isinstance(value, str) for value in values)
+        if not entry.textual and not all(type(value) is int for value in values):
+            raise TypeError(f"list {name}: values must be all texts or all integers")
+        entry.name = keep_text(&self.table, name)
+        entry.first = <uint32_t>self.table.words.size()
+        entry.count = <uint32_t>len(values)
+        keep_values(&self.table, values, entry.textual)
+        self.table.lists.push_back(entry)
+        return 0

@@ -1,0 +1,121 @@
+"""One cell of an Arrow column at a time, from the C data interface's structs to a visit's value.
+
+A value that does not fit the attribute's type is malformed, as in any visit.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.visits.visit cimport Visit
+
+cdef extern from * nogil:
+    """
+    #ifndef ARROW_C_DATA_INTERFACE
+    #define ARROW_C_DATA_INTERFACE
+    #include <cstdint>
+    struct ArrowSchema {
+        const char* format; const char* name; const char* metadata;
+        int64_t flags; int64_t n_children;
+        struct ArrowSchema** children; struct ArrowSchema* dictionary;
+        void (*release)(struct ArrowSchema*); void* private_data;
+    };
+    struct ArrowArray {
+        int64_t length; int64_t null_count; int64_t offset;
+        int64_t n_buffers; int64_t n_children;
+        const void** buffers; struct ArrowArray** children; struct ArrowArray* dictionary;
+        void (*release)(struct ArrowArray*); void* private_data;
+    };
+    #endif
+    #ifndef ARROW_C_STREAM_INTERFACE
+    #define ARROW_C_STREAM_INTERFACE
+    struct ArrowArrayStream {
+        int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+        int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+        const char* (*get_last_error)(struct ArrowArrayStream*);
+        void (*release)(struct ArrowArrayStream*); void* private_data;
+    };
+    #endif
+    """
+    struct ArrowSchema:
+        const char* format
+        const char* name
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*) noexcept
+
+    struct ArrowArray:
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*) noexcept
+
+    struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept
+        int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept
+        const char* (*get_last_error)(ArrowArrayStream*) noexcept
+        void (*release)(ArrowArrayStream*) noexcept
+
+cdef enum Layout:
+    NULLS                   # a column of nothing but nulls
+    BITS                    # Boolean
+    SIGNED                  # width bytes
+    UNSIGNED
+    FLOATING
+    INSTANT                 # int64 in `unit`s: see Column
+    DAY                     # int32 days
+    TEXT                    # 32-bit offsets
+    LARGE_TEXT              # 64-bit offsets
+    TEXT_VIEW
+    LISTED                  # of children[0]
+    LARGE_LISTED
+    FIXED_LISTED            # width elements
+    STRUCTURE
+    OTHER                   # never fits: malformed
+
+cdef struct Column:
+    const ArrowArray* array
+    uint32_t attribute
+    uint32_t child          # lists: their elements; points: latitude, then longitude
+    uint32_t parent         # the struct around it, whose nulls and offset hold too, or NOTHING
+    uint32_t dictionary     # its values, or NOTHING
+    uint32_t width          # bytes, or elements
+    int64_t divisor         # INSTANT: value * factor // divisor is in milliseconds
+    int64_t factor
+    uint8_t layout          # Layout
+
+# The next row of a column that may hold a value, or `end`.
+cdef int64_t skip_nulls(
+    const vector[Column]* columns, const Column* column, int64_t row, int64_t end
+) noexcept nogil
+# Sets one attribute of a visit from one cell.
+cdef void read_cell(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const Column* column,
+    int64_t row,
+    Visit* visit,
+) noexcept nogil
+# Clears `count` visits and fills them from as many rows: column by column, nulls by the word, so
+# that a wide batch of sparse columns costs little more than the values it holds.
+cdef void read_rows(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const vector[uint32_t]* leaves,
+    int64_t first_row,
+    int64_t count,
+    Visit* visits,
+) noexcept nogil
+# Clears the visit and fills it from one row.
+cdef void read_row(
+    const CatalogTable* table,
+    const vector[Column]* columns,
+    const vector[uint32_t]* leaves,
+    int64_t row,
+    Visit* visit,
+) noexcept nogil

@@ -1,0 +1,111 @@
+"""Rooms of the engine import only rooms above them; compiled imports are read as text."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from setuptools import find_packages
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ENGINE = CHECKOUT / "matcher_ext"
+# The table of the README: a room imports only those above it.
+ROOMS = tuple(re.findall(r"^\| `(\w+)/` \|", (ENGINE / "README.md").read_text(), re.MULTILINE))
+# They meet in `plan`.
+STRANGERS = {("freeze", "match"), ("match", "freeze")}
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([\w.]+))", re.MULTILINE
+)
+# Imports that go down the table today; none may be added, and what ends is taken off.
+EXCEPTIONS = {
+    ("machine.checksum", "values.arena"),  # `mix`, which is to be machine's
+    ("plan.candidates", "freeze.draft"),  # makes clues, which is to be freeze's
+    ("plan.candidates", "match.leaf_bits"),  # asks them, which is to be match's
+}
+
+
+def list_sources() -> Iterator[tuple[str, str]]:
+    """Module and text of each file of each room."""
+    for path in sorted(ENGINE.rglob("*")):
+        if path.suffix in {".py", ".pyx", ".pxd", ".pyi"} and path.parent != ENGINE:
+            yield ".".join(path.relative_to(ENGINE).with_suffix("").parts), path.read_text()
+
+
+def find_forbidden(module: str, text: str) -> Iterator[tuple[str, str]]:
+    """Imports of the text that its room may not have, as (module, what it imports)."""
+    room = module.split(".")[0]
+    for found in IMPORT.finditer(text):
+        name = found[1] or found[2]
+        package, _, imported = name.partition(".")
+        if package not in {"", "matcher_ext"}:
+            continue
+        other = imported.split(".")[0]
+        # A relative import names no room, and the package itself is above them all.
+        is_unnamed = not package or not other
+        if is_unnamed or is_below(room, other):
+            yield module, imported or name
+
+
+def is_below(room: str, other: str) -> bool:
+    return ROOMS.index(other) > ROOMS.index(room) or (room, other) in STRANGERS
+
+
+def test_every_file_is_in_a_room_of_the_table() -> None:
+    folders = {path.parent.name for path in ENGINE.glob("*/__init__.py")}
+    assert folders == set(ROOMS)
+    assert len(ROOMS) == len(folders)
+    sources = {path.name for path in ENGINE.iterdir() if path.is_file()}
+    assert {name for name in sources if not name.endswith(".so")} == {
+        "__init__.py",
+        "README.md",
+        "py.typed",
+    }
+
+
+def test_rooms_import_only_rooms_above_them() -> None:
+    forbidden = {each for module, text in list_sources() for each in find_forbidden(module, text)}
+    assert forbidden == EXCEPTIONS
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "is_allowed"),
+    [
+        ("plan.graph", "from matcher_ext.values.arena cimport NOTHING", True),
+        ("plan.graph", "from matcher_ext.plan.plan cimport *", True),
+        ("plan.graph", "from libcpp.vector cimport vector", True),
+        ("plan.graph", "from matcher_ext.match.slots cimport Match", False),
+        ("plan.graph", "    from matcher_ext.index import reasons", False),
+        ("plan.graph", "cimport matcher_ext.freeze.draft", False),
+        ("plan.graph", "from matcher_ext import Snapshot", False),
+        ("plan.graph", "from . cimport plan", False),
+        ("match.rounds", "from matcher_ext.freeze.leaves cimport group_of", False),
+        ("freeze.leaves", "from matcher_ext.match.leaf_bits cimport (", False),
+        ("count.circuit", "from matcher_ext.freeze.leaves cimport group_of", True),
+    ],
+)
+def test_a_forbidden_import_is_seen(module: str, line: str, is_allowed: bool) -> None:
+    text = f'"""A module."""\nimport numpy\n{line}\n'
+    assert (not list(find_forbidden(module, text))) == is_allowed
+
+
+def test_every_room_is_in_the_distribution() -> None:
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    finding = settings["packages"]["find"]
+    assert finding["namespaces"] is False
+    found = find_packages(str(CHECKOUT), include=finding["include"])
+    assert set(found) == {"targeting", "matcher_ext"} | {f"matcher_ext.{room}" for room in ROOMS}
+
+
+def test_the_language_needs_no_room_of_servers() -> None:
+    program = "import sys, targeting; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.split(".")[1] for name in done.stdout.split() if name.startswith("matcher_ext.")}
+    assert "language" in loaded
+    assert not loaded & {"requests", "serving", "following", "engines"}
