@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -46,6 +45,7 @@ from tests.serving.history import (
 from tests.snapshots.buckets import running_bucket
 from tests.snapshots.steps import AMERICAN, build
 from tests.snapshots.story import Story
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 # Long only because a server and its driver are installed first.
 S3 = pytest.param("s3", marks=[pytest.mark.soak, pytest.mark.faults])
@@ -247,21 +247,18 @@ def test_a_follower_keeps_a_machine_up_to_date(
     )
     try:
         build()
-        wait_for(elsewhere, ["Summer"], seconds=30)
+        wait_for(elsewhere, ["Summer"])
         Campaign.objects.update(name="Autumn")
         write_changes()
-        wait_for(elsewhere, ["Autumn"], seconds=2)
+        wait_for(elsewhere, ["Autumn"])
         assert follower.poll() is None
     finally:
         follower.send_signal(signal.SIGTERM)
-        follower.wait(10)
+        follower.wait(PATIENCE_SECONDS)
 
 
-def wait_for(directory: SnapshotDirectory, names: list[str], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while directory.read_manifest() is None or names_at(directory) != names:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+def wait_for(directory: SnapshotDirectory, names: list[str]) -> None:
+    wait_until(lambda: directory.read_manifest() is not None and names_at(directory) == names)
 
 
 def test_what_was_stopped_arrives_before_what_stops_it(
