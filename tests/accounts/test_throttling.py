@@ -18,9 +18,9 @@ from tests.accounts.logging_in import ELSEWHERE, HERE, PASSWORD, WRONG, attempt
 pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 
-def fail(times: int, **where: str) -> None:
+def fail(times: int, *, name: str = "frank", address: str = HERE, agent: str = "one") -> None:
     for _ in range(times):
-        attempt(**where)
+        attempt(name, address=address, agent=agent)
 
 
 @pytest.mark.usefixtures("frank")
