@@ -47,7 +47,7 @@ lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
 bench: setup  ## the benchmark programs; writes a table into bench/results
 	@$(VENV)/python -m bench $(ARGS)
 
-soak: setup  ## the long tests; PART=faults, fuzzing or large for one part
+soak: setup  ## the long tests; PART=faults, fuzzing, large or containers for one part
 	@$(VENV)/python -m pytest -m "soak$(if $(PART), and $(PART))" --timeout 3600 $(ARGS)
 
 clean:  ## end what runs; remove .venv and everything built; keep the data in var

@@ -40,6 +40,17 @@ NO_BROWSER = (
 WAITING = tuple(queue.name for queue in QUEUES)
 TAKEN = ("unacked", "unacked_index")
 
+PARTS_OF_SOAK = {"faults", "fuzzing", "large", "containers"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every long test belongs to one part of `make soak`: whoever runs all parts runs them all."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if "soak" in marks and len(marks & PARTS_OF_SOAK) != 1:
+            raise pytest.UsageError(f"{item.nodeid} is in no part of the soak, or in several")
+
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(

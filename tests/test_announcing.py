@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 
 import pytest
 from django.db import transaction
@@ -33,17 +32,17 @@ def test_a_message_is_on_its_way() -> None:
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_saves_go_on_while_the_broker_hangs(caplog: pytest.LogCaptureFixture) -> None:
-    """Without time-outs the first one would wait for ever."""
+def test_saves_go_on_while_the_broker_hangs(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without time-outs the first one would wait for ever. Whoever has waited says so."""
+    monkeypatch.setattr(silent, "_pause_seconds", 600)
     app.send_task(BUILDS, [0])  # a connection is open
-    started = time.monotonic()
     with hung("valkey"), caplog.at_level(logging.WARNING, "exchange.announcing"):
         for _ in range(20):
             with transaction.atomic():
                 transaction.on_commit(lambda: announce(BUILDS, [0]), robust=True)
-    # Each with a time-out of its own would take half a minute.
-    assert time.monotonic() - started < 15
-    assert 1 <= len(caplog.records) < 10
+    assert len(caplog.records) == 1
     silent.close()
     app.control.purge()
     assert announce(BUILDS, [0])

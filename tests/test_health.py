@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from http.client import HTTPConnection
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.conftest import TreelineServer, forget_messages
 from tests.services import hung
 from tests.serving.history import SNAPSHOT_DAMAGES, History
 from tests.serving.published import publish
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_alive_without_login(client: Client) -> None:
@@ -61,15 +63,13 @@ def test_ready_with_a_worker(
 ) -> None:
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
-    give_up = time.monotonic() + 60
-    while True:
+
+    def is_ready() -> bool:
         watch.look()
-        document = client.get("/readyz").json()
-        if document["status"] == "ready":
-            break
-        assert time.monotonic() < give_up, document
-        time.sleep(0.1)
-    assert set(document["parts"].values()) == {"ok"}
+        return bool(client.get("/readyz").json()["status"] == "ready")
+
+    wait_until(is_ready, why=lambda: client.get("/readyz").json())
+    assert set(client.get("/readyz").json()["parts"].values()) == {"ok"}
 
 
 def test_nothing_is_ok_that_was_not_looked_at(
@@ -92,7 +92,7 @@ def test_a_look_that_is_old_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) 
     own.look()
     assert own.parts()["database"] == "ok"
     monkeypatch.setattr(health, "STALE_SECONDS", -1.0)
-    assert own.parts()["database"] == "not looked at for 0 s"
+    assert re.fullmatch(r"not looked at for \d+ s", own.parts()["database"])
     assert own.queues() == ()
 
 
@@ -104,7 +104,7 @@ def test_says_which_queue_waits_too_long(services: dict[str, str]) -> None:
     try:
         own = Watch()
         own.look()
-        assert own.parts()["queues"] == "builds wait for 10000 s"
+        assert re.fullmatch(r"builds wait for 100\d\d s", own.parts()["queues"])
     finally:
         client.delete("builds")
 
@@ -126,16 +126,16 @@ def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer)
     with hung("valkey"):
         wait_for_part(treeline_server, "broker", "unreachable")
         started = time.monotonic()
-        for _ in range(60):
+        for _ in range(120):
             assert ask(treeline_server)["database"] == "ok"
-        # Waiting for the broker each time would take a minute and a half.
-        assert time.monotonic() - started < 30
+        # Waiting for the broker each time would take three minutes.
+        assert time.monotonic() - started < 60
     wait_for_part(treeline_server, "broker", "ok")
 
 
 def ask(server: TreelineServer) -> dict[str, str]:
     """Without a snapshot the server is not ready, and says all the same what it sees."""
-    asked = HTTPConnection(server.url.removeprefix("http://"), timeout=20)
+    asked = HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     try:
         asked.request("GET", "/readyz")
         parts: dict[str, str] = json.load(asked.getresponse())["parts"]
@@ -145,10 +145,7 @@ def ask(server: TreelineServer) -> dict[str, str]:
 
 
 def wait_for_part(server: TreelineServer, name: str, said: str) -> None:
-    give_up = time.monotonic() + 60
-    while (parts := ask(server))[name] != said:
-        assert time.monotonic() < give_up, parts
-        time.sleep(0.1)
+    wait_until(lambda: ask(server)[name] == said, why=lambda: ask(server))
 
 
 def forget_workers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -15,11 +14,10 @@ from exchange.accounts.models import Organisation, Role
 from tests.conftest import TreelineServer
 from tests.people import hire
 from tests.services import hung
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 # More than the server has threads.
 VIEWERS = 8
-# Far more than a page may take, far less than for ever.
-PATIENCE_SECONDS = 60
 
 
 class Visitor:
@@ -46,10 +44,7 @@ class Visitor:
             return list(viewers.map(self.see, [path] * VIEWERS))
 
     def wait_until_seen(self, path: str) -> None:
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while self.see(path)[0] != 200:
-            assert time.monotonic() < give_up
-            time.sleep(0.1)
+        wait_until(lambda: self.see(path)[0] == 200)
 
 
 @pytest.fixture

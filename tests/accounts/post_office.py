@@ -5,11 +5,12 @@ from __future__ import annotations
 import email
 import email.policy
 import socketserver
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
 from queue import Queue
+
+from tests.listening import listening
 
 
 class PostOffice:
@@ -50,11 +51,5 @@ class PostOffice:
 
     @contextmanager
     def open(self) -> Iterator[PostOffice]:
-        thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        thread.start()
-        try:
+        with listening(self.server):
             yield self
-        finally:
-            self.server.shutdown()
-            self.server.server_close()
-            thread.join()

@@ -7,36 +7,14 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
 from exchange.accounts.addresses import home_of
-from exchange.accounts.models import AddressFailures, Organisation, User
+from exchange.accounts.models import AddressFailures
+from tests.accounts.logging_in import ELSEWHERE, HERE, PASSWORD, attempt
 
-pytestmark = pytest.mark.django_db
-PASSWORD, WRONG = "kept-to-myself", "guessed"
-HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
-
-
-@pytest.fixture(autouse=True)
-def quick_passwords(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture
-def frank(operator: Organisation) -> User:
-    return User.objects.create_user("frank", password=PASSWORD, organisation=operator)
-
-
-def attempt(
-    name: str, password: str = WRONG, *, address: str = HERE, browser: Client | None = None
-) -> HttpResponse:
-    answer = (browser or Client()).post(
-        "/login/", {"username": name, "password": password}, REMOTE_ADDR=address
-    )
-    assert isinstance(answer, HttpResponse)
-    return answer
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
 
 
 def try_names(count: int, address: str = HERE) -> list[int]:

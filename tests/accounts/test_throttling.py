@@ -8,48 +8,25 @@ from datetime import timedelta
 import pytest
 from axes.models import AccessAttempt
 from django.db import connection
-from django.http import HttpResponse
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
-from exchange.accounts.models import Organisation, User
 from exchange.accounts.throttling import client_address
+from tests.accounts.logging_in import ELSEWHERE, HERE, PASSWORD, WRONG, attempt
 
-PASSWORD = "kept-to-myself"
-HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
-
-
-@pytest.fixture(autouse=True)
-def quick_passwords(settings: Settings) -> None:
-    """Dozens of attempts, and no other process that would have to know the hash."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 
-@pytest.fixture
-def frank(operator: Organisation) -> User:
-    return User.objects.create_user("frank", password=PASSWORD, organisation=operator)
-
-
-def attempt(
-    password: str, *, name: str = "frank", address: str = HERE, browser: str = "one"
-) -> HttpResponse:
-    answer = Client(REMOTE_ADDR=address, headers={"User-Agent": browser}).post(
-        "/login/", {"username": name, "password": password}
-    )
-    assert isinstance(answer, HttpResponse)
-    return answer
-
-
-def fail(times: int, **where: str) -> None:
+def fail(times: int, *, name: str = "frank", address: str = HERE, agent: str = "one") -> None:
     for _ in range(times):
-        attempt("wrong", **where)
+        attempt(name, address=address, agent=agent)
 
 
 @pytest.mark.usefixtures("frank")
 def test_the_fifth_failure_locks_and_says_for_how_long() -> None:
     fail(4)
-    answer = attempt("wrong")
+    answer = attempt()
     assert answer.status_code == 429
     assert 0 < int(answer["Retry-After"]) <= 15 * 60
     page = answer.content.decode()
@@ -61,46 +38,46 @@ def test_the_fifth_failure_locks_and_says_for_how_long() -> None:
 @pytest.mark.usefixtures("frank")
 def test_the_right_password_is_not_heard_while_locked() -> None:
     fail(5)
-    assert attempt(PASSWORD).status_code == 429
+    assert attempt(password=PASSWORD).status_code == 429
 
 
 @pytest.mark.usefixtures("frank")
 def test_a_success_starts_the_count_anew() -> None:
     fail(4)
-    assert attempt(PASSWORD).status_code == 302
+    assert attempt(password=PASSWORD).status_code == 302
     fail(4)
-    assert attempt(PASSWORD).status_code == 302
+    assert attempt(password=PASSWORD).status_code == 302
 
 
 @pytest.mark.usefixtures("frank")
 def test_nobody_is_locked_out_from_elsewhere_or_by_anothers_failures() -> None:
     fail(5, address=ELSEWHERE)
     fail(5, name="somebody")
-    assert attempt(PASSWORD).status_code == 302
+    assert attempt(password=PASSWORD).status_code == 302
 
 
 @pytest.mark.usefixtures("frank")
 def test_another_browser_at_the_same_address_does_not_help() -> None:
     fail(3)
-    fail(2, browser="another")
-    assert attempt(PASSWORD, browser="a third").status_code == 429
+    fail(2, agent="another")
+    assert attempt(password=PASSWORD, agent="a third").status_code == 429
 
 
 @pytest.mark.usefixtures("frank")
 def test_a_name_that_does_not_exist_is_locked_just_the_same() -> None:
     fail(4, name="nobody")
-    assert attempt("wrong", name="nobody").status_code == 429
+    assert attempt("nobody").status_code == 429
 
 
 @pytest.mark.usefixtures("frank")
 def test_trying_on_does_not_make_it_longer_and_it_ends() -> None:
     fail(5)
     back_in_time(timedelta(minutes=10))
-    answer = attempt("wrong")
+    answer = attempt()
     assert int(answer["Retry-After"]) <= 5 * 60
     assert "Try again in 5 minutes" in answer.content.decode()
     back_in_time(timedelta(minutes=5, seconds=1))
-    assert attempt(PASSWORD).status_code == 302
+    assert attempt(password=PASSWORD).status_code == 302
 
 
 def back_in_time(by: timedelta) -> None:
@@ -112,7 +89,7 @@ def back_in_time(by: timedelta) -> None:
 def test_no_password_is_written_down() -> None:
     fail(2)
     row = AccessAttempt.objects.get()
-    assert "wrong" not in "".join(map(str, (row.get_data, row.post_data)))
+    assert WRONG not in "".join(map(str, (row.get_data, row.post_data)))
     assert abs(row.attempt_time - timezone.now()) < timedelta(minutes=1)
 
 
@@ -121,13 +98,13 @@ def test_no_password_is_written_down() -> None:
 def test_attempts_at_the_same_time_are_all_counted() -> None:
     def fail_once(_: int) -> None:
         try:
-            attempt("wrong")
+            attempt()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(fail_once, range(8)))
-    assert attempt(PASSWORD).status_code == 429
+    assert attempt(password=PASSWORD).status_code == 429
 
 
 @pytest.mark.parametrize(

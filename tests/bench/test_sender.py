@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.sender import send
+from tests.listening import listening
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -34,12 +34,9 @@ class Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    with Server(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = Server(("127.0.0.1", 0), Echo)
+    with listening(server):
         yield server.server_address[1]
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -49,7 +46,10 @@ def bodies(tmp_path: Path) -> Path:
 
 
 def test_keeps_all_connections_busy_and_times_the_answers(port: int, bodies: Path) -> None:
-    load = send(port, "/ask", "tl_known", bodies, connections=3, seconds=0.3)
+    for seconds in (0.3, 3, 30):  # a machine that does other things may take longer
+        load = send(port, "/ask", "tl_known", bodies, connections=3, seconds=seconds)
+        if load.requests > 10:
+            break
     assert load.requests > 10
     assert 0 < load.p50_ms <= load.p99_ms
     assert load.rate > 0
@@ -57,4 +57,4 @@ def test_keeps_all_connections_busy_and_times_the_answers(port: int, bodies: Pat
 
 def test_a_refused_request_ends_the_measurement(port: int, bodies: Path) -> None:
     with pytest.raises(SystemExit, match="401"):
-        send(port, "/ask", "tl_unknown", bodies, connections=1, seconds=0.3)
+        send(port, "/ask", "tl_unknown", bodies, connections=1, seconds=60)

@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from exchange.launcher.processes import Program, Running, end_processes, session
 from exchange.launcher.runfolder import RunFolder
 from exchange.launcher.valkey import find_free_port
 from exchange.serving.directory import SnapshotDirectory
+from tests.listening import listening
 from tests.serving.asking import Client
 from tests.waiting import wait_until
 
@@ -107,14 +107,8 @@ class Pages:
 
     @contextmanager
     def answering(self) -> Iterator[Pages]:
-        thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
-        thread.start()
-        try:
+        with listening(self._server):
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
 
 
 @contextmanager

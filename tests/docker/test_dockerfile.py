@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.docker.dockerfile import Instruction, read_dockerfile
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.conftest import TreelineServer
@@ -170,9 +170,6 @@ def test_health_check_follows_the_readiness_of_the_server(
         return subprocess.run([sys.executable, script, port], check=False).returncode
 
     call_command("build_snapshot", stdout=io.StringIO())
-    give_up = time.monotonic() + 20
-    while check() != 0:  # the server looks for a new snapshot every few seconds
-        assert time.monotonic() < give_up
-        time.sleep(0.5)
+    wait_until(lambda: check() == 0)  # the server looks for a new snapshot every few seconds
     treeline_server.running.stop()
     assert check() == 1

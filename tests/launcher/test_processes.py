@@ -178,5 +178,5 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
 def test_settings_for_stdin_arrive_and_output_is_logged(tmp_path: Path) -> None:
     given = Program("cat", ["cat"], {}, tmp_path / "log", tmp_path, stdin=b"one\ntwo\n")
     running = start(given)
-    running.process.wait(10)
+    running.process.wait(60)
     assert running.last_lines(1) == "two"

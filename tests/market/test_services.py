@@ -182,7 +182,7 @@ def test_a_save_is_announced_to_those_who_bring_it_to_the_servers(
         queue.clear()
         with django_capture_on_commit_callbacks(execute=True):
             save_edge(edge=edge, by=bob)
-        message = queue.get(timeout=5)
+        message = queue.get(timeout=60)
         message.ack()
     assert message.headers["task"] == "snapshots.write_changes"
 

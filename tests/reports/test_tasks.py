@@ -67,6 +67,7 @@ def test_a_run_that_takes_too_long_is_ended_with_its_job(
 
 
 @pytest.mark.soak
+@pytest.mark.faults
 def test_a_run_that_is_killed_takes_its_job_along(
     celery_worker_process: Running, history: History, carol: User
 ) -> None:

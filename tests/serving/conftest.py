@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,11 @@ class EligibilityServer:
 
 
 def start_server(
-    directory: SnapshotDirectory, *, processes: int = 1, port: int = 0, **environment: str
+    directory: SnapshotDirectory,
+    *,
+    processes: int = 1,
+    port: int = 0,
+    environment: Mapping[str, str] | None = None,
 ) -> EligibilityServer:
     """On that port, if it is to be found where another one was."""
     port = port or find_free_port()
@@ -52,7 +56,7 @@ def start_server(
             "TREELINE_SNAPSHOT_DIR": str(directory.root),
             "TREELINE_SERVING_ADDRESS": f"127.0.0.1:{port}",
             "TREELINE_SERVING_PROCESSES": str(processes),
-            **environment,
+            **(environment or {}),
         },
         log=directory.root / "server.log",
         folder=settings.BASE_DIR,
@@ -74,10 +78,14 @@ def wait_until_alive(server: EligibilityServer) -> None:
 
 @contextmanager
 def running_server(
-    directory: SnapshotDirectory, *, processes: int = 1, port: int = 0, **environment: str
+    directory: SnapshotDirectory,
+    *,
+    processes: int = 1,
+    port: int = 0,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[EligibilityServer]:
     """One that answers; it ends with the block."""
-    server = start_server(directory, processes=processes, port=port, **environment)
+    server = start_server(directory, processes=processes, port=port, environment=environment)
     try:
         wait_until_alive(server)
         yield server

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.listening import listening
 from tests.waiting import PATIENCE_SECONDS
 
 Damage = Callable[[str, bytes], bytes]
@@ -62,11 +62,5 @@ class DamagingProxy:
 
     @contextmanager
     def standing(self) -> Iterator[DamagingProxy]:
-        thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        thread.start()
-        try:
+        with listening(self.server):
             yield self
-        finally:
-            self.server.shutdown()
-            self.server.server_close()
-            thread.join()

@@ -117,15 +117,24 @@ def test_a_revoked_key_is_refused_at_once(
 def test_a_key_expires_between_two_requests(
     directory: SnapshotDirectory, service: EligibilityService, endpoint: EligibilityEndpoint
 ) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=2)
-    directory.write_keys({hash_key(HERALD_KEY): KeyEntry(("herald",), soon, ("eligibility:read",))})
-    service.refresh()
-    statuses = set()
-    while (asked_at := datetime.now(UTC)) < soon + timedelta(seconds=0.1):
-        statuses.add(status := post(endpoint, {"visit": {}}).status)
-        time.sleep(0.001)  # fewer than a key may ask for
-        assert status == 401 or asked_at < soon
-    assert statuses == {200, 401}
+    def count_answers(seconds: float) -> int:
+        """Until the key, which lives for so long, is refused."""
+        soon = datetime.now(UTC) + timedelta(seconds=seconds)
+        entry = KeyEntry(("herald",), soon, ("eligibility:read",))
+        directory.write_keys({hash_key(HERALD_KEY): entry})
+        service.refresh()
+        answers, asked_at = 0, datetime.now(UTC)
+        while (status := post(endpoint, {"visit": {}}).status) == 200:
+            assert asked_at < soon
+            answers += 1
+            time.sleep(0.001)  # fewer than a key may ask for
+            asked_at = datetime.now(UTC)
+        assert status == 401
+        assert datetime.now(UTC) >= soon
+        return answers
+
+    # A machine that does other things may sleep through a short life.
+    assert any(count_answers(seconds) for seconds in (0.5, 5, 50))
 
 
 def test_the_rate_holds_for_both_ways_together(service: EligibilityService) -> None:

@@ -43,7 +43,8 @@ def server(own_servers: Servers, tmp_path: Path) -> Iterator[EligibilityServer]:
     directory = SnapshotDirectory(tmp_path / "snapshots")
     publish_keys(directory)
     publish(directory, {1: "true", 2: "geo.country = 'USA'"})
-    with running_server(directory, processes=2, **own_servers.environment()) as server:
+    environment = own_servers.environment()
+    with running_server(directory, processes=2, environment=environment) as server:
         yield server
 
 

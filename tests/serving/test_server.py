@@ -36,8 +36,11 @@ def running_pair(folder: Path) -> Iterator[EligibilityServer]:
     publish_keys(directory)
     publish(directory, {1: "geo.country = 'USA'"})
     nowhere = f"127.0.0.1:{find_free_port()}"
-    database, broker = f"postgres://nobody@{nowhere}/none", f"redis://{nowhere}/0"
-    with running_server(directory, processes=2, DATABASE_URL=database, REDIS_URL=broker) as server:
+    environment = {
+        "DATABASE_URL": f"postgres://nobody@{nowhere}/none",
+        "REDIS_URL": f"redis://{nowhere}/0",
+    }
+    with running_server(directory, processes=2, environment=environment) as server:
         yield server
 
 
@@ -219,7 +222,8 @@ sys.exit(main())
 
 def start_broken(directory: SnapshotDirectory, condition: str) -> EligibilityServer:
     """Two processes; those of which the condition is true die before they answer."""
-    server = start_server(directory, processes=2, MARKS=str(directory.root))
+    environment = {"MARKS": str(directory.root)}
+    server = start_server(directory, processes=2, environment=environment)
     server.running.stop()
     program = replace(
         server.running.program,
@@ -307,7 +311,10 @@ def test_while_it_ends_new_connections_are_refused_and_not_left_alone(
 
 def test_what_was_kept_is_written_when_it_ends(published: SnapshotDirectory) -> None:
     answers = published.root / "answers"
-    settings = {"TREELINE_ANSWER_LOG_EVERY": "1", "TREELINE_ANSWER_LOG_DIR": str(answers)}
-    with running_server(published, **settings) as server, closing(Client(server.port)) as client:
+    environment = {"TREELINE_ANSWER_LOG_EVERY": "1", "TREELINE_ANSWER_LOG_DIR": str(answers)}
+    with (
+        running_server(published, environment=environment) as server,
+        closing(Client(server.port)) as client,
+    ):
         assert client.ask({}).status == 200
     assert list(answers.glob("dt=*/*.parquet"))

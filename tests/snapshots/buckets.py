@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
 
 from exchange.launcher.bootstrap import CHECKOUT, installer
 from exchange.launcher.valkey import find_free_port
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 LOCK = CHECKOUT / "requirements-object-store.lock"
-START_SECONDS = 60
 
 
 @contextmanager
@@ -45,14 +43,14 @@ def running_bucket(packages: Path) -> Iterator[str]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            wait_until_up(server, address)
+            wait_until(lambda: is_up(server, address))
             import fsspec
 
             fsspec.filesystem("s3").mkdir("treeline")
             yield "s3://treeline"
         finally:
             server.terminate()
-            server.wait(10)
+            server.wait(PATIENCE_SECONDS)
 
 
 def install(packages: Path) -> None:
@@ -60,14 +58,10 @@ def install(packages: Path) -> None:
     subprocess.run(command, check=True)
 
 
-def wait_until_up(server: subprocess.Popen[bytes], address: str) -> None:
-    until = time.monotonic() + START_SECONDS
-    while True:
-        assert server.poll() is None, "the server for the object store ended"
-        assert time.monotonic() < until, "the server for the object store does not answer"
-        try:
-            urlopen(f"{address}/moto-api/", timeout=2).close()  # noqa: S310  (our own server)
-        except URLError:
-            time.sleep(0.1)
-        else:
-            return
+def is_up(server: subprocess.Popen[bytes], address: str) -> bool:
+    assert server.poll() is None, "the server for the object store ended"
+    try:
+        urlopen(f"{address}/moto-api/", timeout=2).close()  # noqa: S310  (our own server)
+    except OSError:
+        return False
+    return True

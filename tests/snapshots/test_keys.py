@@ -88,4 +88,4 @@ def test_a_served_request_is_the_keys_last_use(story: Story, directory: Snapshot
     record_key_use()
     key.refresh_from_db()
     assert key.last_used_at is not None
-    assert abs(key.last_used_at - timezone.now()) < timedelta(seconds=10)
+    assert abs(key.last_used_at - timezone.now()) < timedelta(minutes=1)

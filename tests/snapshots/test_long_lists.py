@@ -73,6 +73,7 @@ def test_a_long_list_is_followed_through_changes_and_builds(story: Story, server
 
 
 @pytest.mark.soak
+@pytest.mark.large
 def test_a_million_values_are_followed_through_changes_and_builds(
     story: Story, server: Server
 ) -> None:

@@ -213,6 +213,7 @@ def test_nothing_that_is_stopped_is_answered(damaged: type[Exchange]) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.fuzzing
 @pytest.mark.timeout(7_200)
 def test_nothing_that_is_stopped_is_answered_for_long(damaged: type[Exchange]) -> None:
     run(damaged, examples=60, steps=40)

@@ -64,26 +64,36 @@ def writer_is_busy() -> Iterator[None]:
         cursor.execute("SELECT pg_advisory_unlock(%s)", [WRITER_LOCK])
 
 
-def start_build_and_wait_for(phase: Phase, worker: Running) -> SnapshotBuild:
-    build = SnapshotBuild.objects.create()
-    app.send_task("snapshots.build", [build.pk])
+def stop_process(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+    state = Path(f"/proc/{pid}/stat")
+    while state.read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+
+
+def stop_in(phase: Phase, build: SnapshotBuild, child: int, worker: Running) -> bool:
+    """Whether the process stands still in the phase. It goes on for a moment at a time, and stands
+    still while we look: so it does not get away from us, however slow we are."""
 
     def is_there() -> bool:
+        stop_process(child)
         build.refresh_from_db(fields=["phase", "status"])
-        return build.phase == phase or build.is_over
+        if build.phase == phase or build.is_over:
+            return True
+        os.kill(child, signal.SIGCONT)
+        return False
 
     wait_until(is_there, worker)
-    return build
+    return not build.is_over
 
 
 def strike(phase: Phase, worker: Running, blow: Callable[[int], None]) -> SnapshotBuild:
     """Stops the process when its build shows the phase; a build that was quicker is let go."""
     for _ in range(TRIES):
         child = pid_of_child()
-        build = start_build_and_wait_for(phase, worker)
-        os.kill(child, signal.SIGSTOP)
-        build.refresh_from_db()
-        if build.phase == phase and not build.is_over:
+        build = SnapshotBuild.objects.create()
+        app.send_task("snapshots.build", [build.pk])
+        if stop_in(phase, build, child, worker):
             blow(child)
             return build
         os.kill(child, signal.SIGCONT)
