@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import targeting
-from matcher_ext.words import KEYWORDS, OPERATORS
+from matcher_ext.language import KEYWORDS, OPERATORS
 from targeting import Catalog, ExpressionError, parse
 from targeting.catalog import AttributeType
 
