@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,8 @@ MODULE = re.compile(
 )
 FOLDER = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 
+# Folders that are not kept.
+MADE = {"__pycache__", "build", "dist", "static_collected", "var"}
 # What Prometheus is told by this name is wherever the operator puts it.
 WRITTEN_ELSEWHERE = {"alerts.yml"}
 
@@ -61,15 +63,12 @@ def anchors_of(document: Path) -> frozenset[str]:
 
 @cache
 def kept_files() -> frozenset[str]:
-    """Of the repository, built and downloaded ones left out."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
-    return frozenset(path for path in listed if path and (ROOT / path).is_file())
+    """Of the repository, without what is built, downloaded or run in it."""
+    found = []
+    for folder, below, names in os.walk(ROOT):
+        below[:] = [name for name in below if name not in MADE and not name.startswith(".")]
+        found += [str((Path(folder) / name).relative_to(ROOT)) for name in names]
+    return frozenset(found)
 
 
 @cache

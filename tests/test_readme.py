@@ -1,10 +1,13 @@
 """What the README and its pages say is run: examples, the table of settings, commands."""
 
 import doctest
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+from exchange.serving.bookings import Item
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -35,6 +38,12 @@ def test_names_only_commands_that_exist() -> None:
     named = set(re.findall(r"\bmake ([a-z]+)", README.read_text()))
     assert {"run", "test", "check"} <= named
     assert named <= targets
+
+
+def test_shows_an_answer_as_servers_write_it() -> None:
+    (text,) = re.findall(r"```json\n(.*?)```", README.read_text(), re.DOTALL)
+    (item,) = json.loads(text)["eligible"]
+    assert list(item) == [*Item.__struct_fields__, "path"]
 
 
 def test_stays_short() -> None:
