@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(
     {
         *ROOT.glob("*.md"),
-        *ROOT.glob("*/README.md"),
+        *ROOT.glob("[!.]*/README.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "bench" / "results").glob("*.md"),
     }
