@@ -42,7 +42,7 @@ cdef uint32_t count_visits(const Tape* tape, uint32_t place) noexcept nogil:
     imps = get(tape, bid_request, b"imp", 3)
     if imps == NOTHING or tape.tokens[imps].kind != LIST:
         return 1
-    return max(tape.tokens[imps].length, 1)
+    return min(max(tape.tokens[imps].length, 1), <uint32_t>MOST_COUNTED)
 
 
 cdef bint read_impression(

@@ -60,8 +60,11 @@ cdef class Batch:
     cdef readonly uint64_t asked_visits # of all requests
     cdef uint32_t place                 # token of the next one
     cdef uint32_t most_bytes            # of a request
+    cdef size_t heading_size            # bytes before the first answer
     cdef uint64_t further_visits        # that were answered elsewhere
 
+    cdef uint64_t _count_visits(self) noexcept
+    cdef uint64_t _measure(self) noexcept
     cdef bytes _next(self)
     cdef int _begin_next(self) except -1
     cdef bytes _copy(self, uint32_t place)

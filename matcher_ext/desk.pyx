@@ -194,6 +194,7 @@ cdef class Desk:
         batch.most_bytes = most_bytes
         answers._write_heading(&batch.work.text, batch.now)
         batch.work.text.append(b',"answers":[')
+        batch.heading_size = batch.work.text.size()
         return batch
 
     def close_batch(self, Batch batch not None, Pass caller not None):
@@ -210,18 +211,19 @@ cdef class Batch:
     @property
     def visits(self):
         """That were answered so far."""
-        return self.work.match_seconds.size() + self.further_visits
+        return self._count_visits()
 
     @property
     def size(self):
-        """Bytes that are written."""
-        return self.work.text.size()
+        """Bytes of the answers so far."""
+        return self._measure()
 
-    def go_on(self, double seconds):
-        """Answers for so long, or all that are left. A request that the general way has to answer
-        is given back, and `add` takes its answer; else None."""
+    def go_on(self, double seconds, uint64_t visits=NOTHING, uint64_t size=NOTHING):
+        """Answers for so long, or all that are left, or until these are more than so many visits or
+        bytes. A request that the general way has to answer is given back, and `add` takes its
+        answer; else None."""
         cdef double until = read_clock() + seconds
-        while self.left:
+        while self.left and self._count_visits() <= visits and self._measure() <= size:
             given_back = self._next()
             if given_back is not None:
                 return given_back
@@ -234,6 +236,13 @@ cdef class Batch:
         self._begin_next()
         self.work.text.append(PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer))
         self.further_visits += visits
+
+    cdef uint64_t _count_visits(self) noexcept:
+        return self.work.match_seconds.size() + self.further_visits
+
+    cdef uint64_t _measure(self) noexcept:
+        cdef uint32_t answered = self.count - self.left
+        return self.work.text.size() - self.heading_size - (answered - 1 if answered else 0)
 
     cdef bytes _next(self):
         """None, or the request that is given back."""

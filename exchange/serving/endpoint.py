@@ -128,7 +128,7 @@ class BatchEndpoint:
     def _answer_all(self, live: LiveSnapshot, caller: Caller, batch: Batch) -> Steps:
         now, pace = time.time(), Pace()
         while batch.left:
-            given_back = batch.go_on(STEP_SECONDS)
+            given_back = batch.go_on(STEP_SECONDS, MAX_BATCH, MAX_ANSWER_BYTES)
             if batch.left and (batch.visits > MAX_BATCH or batch.size > MAX_ANSWER_BYTES):
                 raise too_much_to_say()
             if given_back is not None:

@@ -34,13 +34,15 @@ from exchange.serving.directory import (
     hash_key,
     write_catalog,
 )
-from exchange.serving.eligibility import EligibilityService
+from exchange.serving.eligibility import EligibilityService, too_much_to_say
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Request
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import DERIVED
 from exchange.serving.problems import ProblemError
+from exchange.serving.requests import count_visits
 from matcher_ext import ATree, json_requests, json_visits, visits
+from matcher_ext.desk import Counts, Desk
 from matcher_ext.paths import path_key
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
@@ -304,6 +306,8 @@ DOCUMENTED = [
     json.dumps({"visit": {f"name.{n}": n for n in range(500)}}),
     json.dumps({"bid_request": BID_REQUEST, "limit": 3}),
     json.dumps({"bid_request": {"imp": [{}]}}),
+    '{"bid_request":{"imp":[{"banner":{"pos":-0},"video":{"startdelay":-0}}]}}',
+    json.dumps({"visit": {f"name.{n}": {} for n in range(500)}}),
 ]
 
 
@@ -325,6 +329,12 @@ def test_what_is_documented_is_answered_in_the_compiled_call(ways: BothWays, bod
         '{"visit":{"user.age":1,"user.age":2}}',
         '{"visit":{"user.age":1,"user":{"age":2}}}',
         '{"visit":{"user.age":null,"user":{"age":2}}}',
+        '{"visit":{"geo":{"country":"FRA"},"geo":1}}',
+        '{"visit":{"geo":1,"geo":{"country":"FRA"}}}',
+        '{"visit":{"geo":{"country":"FRA"},"geo":{"city":"Paris"}}}',
+        '{"visit":{"x":{"a":{"b":1},"a":{"c":1}}}}',
+        '{"visit":{"x":{},"y":1,"\\u0078":1}}',
+        json.dumps({"visit": {f"name.{n}": {} for n in range(501)}}),
         '{"visit":{},"visit":{}}',
         '{"visit":{},"bid_request":{"imp":[{}]}}',
         '{"visit":{"user.age":01}}',
@@ -452,6 +462,59 @@ def test_batches_of_every_shape(ways: BothWays, requests: list[Any]) -> None:
         for each in requests
     ]
     ways.is_compiled_batch(requests)
+
+
+def test_a_request_that_is_given_back_leaves_nothing_in_its_batch(ways: BothWays) -> None:
+    """Here the last imp's id is one that only Python can write: those before it are answered, and
+    then are not."""
+    halves = {"bid_request": {"imp": [{"instl": "x"}, {}, {"id": True}]}}
+    counts = Counts([1.0])
+    desk = Desk(ways.endpoint._buckets.by_key, counts)
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    body = encode({"requests": [halves, {"visit": {}}]})
+    batch = desk.open_batch(ways.live.answers, caller, body, 1, most=9, most_bytes=10_000)
+    assert batch is not None
+    assert batch.go_on(60) == encode(halves)
+    assert batch.visits == 0
+    batch.add(b"{}", 3)
+    assert batch.go_on(60) is None
+    assert batch.visits == 4
+    desk.close_batch(batch, caller)
+    requests, _, _, (visits, _), malformed, _ = counts.take()
+    assert (requests, sum(visits), malformed) == (1, 1, {})
+    assert [request for request, *_ in desk.take_kept()] == [b'{"visit": {}}']
+
+
+def test_a_batch_stops_behind_the_request_that_was_too_much(ways: BothWays) -> None:
+    """However fast it is: the same batch is not refused today and answered tomorrow."""
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    body = encode({"requests": [{"bid_request": {"imp": [{}] * 25}}] * 45})
+    expected = too_much_to_say().body()
+    request = Request(ways.endpoint.batch)
+    request.authorization, request.body = f"Api-Key {HERALD_KEY}", body
+    for answer in (
+        ways.endpoint.batch.answer(request),
+        ways.general.batch._answer_any(caller, body),
+    ):
+        with pytest.raises(ProblemError) as refused:
+            write(answer)
+        assert refused.value.body() == expected
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers, caller, body, most=1000, most_bytes=10_000
+    )
+    assert batch is not None
+    assert batch.go_on(60, 1000) is None
+    assert (batch.visits, batch.left) == (1025, 4)
+
+
+def test_imps_beyond_what_a_request_may_have_are_not_asked_for(ways: BothWays) -> None:
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    requests = [{"bid_request": {"imp": [{}] * 5_000}}, {"visit": {}}]
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers, caller, encode({"requests": requests}), most=9, most_bytes=10_000
+    )
+    assert batch is not None
+    assert batch.asked_visits == sum(count_visits(encode(each)) for each in requests) == 101
 
 
 def test_both_ways_have_the_same_bounds_and_know_the_same_attributes() -> None:
