@@ -13,7 +13,7 @@ from matcher_ext.bid_sources cimport (
 )
 from matcher_ext.bid_values cimport read_first, read_plain
 from matcher_ext.catalog cimport CatalogTable
-from matcher_ext.json_tape cimport LIST, OBJECT
+from matcher_ext.json_tape cimport LIST, OBJECT, Token
 
 
 cdef bint read_bid_request(
@@ -26,6 +26,10 @@ cdef bint read_bid_request(
         1 <= tape.tokens[imps].length <= MOST_IMPS
     ):
         return False
+    if tape.tokens[imps].length > 1 and tape.tokens[imps].length * (
+        length_of(&tape.tokens[place]) - length_of(&tape.tokens[imps])
+    ) > MOST_SHARED:
+        return False
     at = imps + 1
     while at < tape.tokens[imps].next:
         if tape.tokens[at].kind != OBJECT:
@@ -33,6 +37,10 @@ cdef bint read_bid_request(
         reading.imps.push_back(at)
         at = tape.tokens[at].next
     return True
+
+
+cdef inline uint32_t length_of(const Token* container) noexcept nogil:
+    return container.end - container.at
 
 
 cdef uint32_t count_visits(const Tape* tape, uint32_t place) noexcept nogil:

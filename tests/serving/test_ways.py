@@ -47,6 +47,7 @@ from matcher_ext.paths import path_key
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
 from tests.serving.published import BOTH_KEY, HERALD_KEY, LATER, SCOPES, row
+from tests.serving.test_tcf import write as write_consent
 
 CATALOG = seeded_catalog()
 TYPES = {each["name"]: each["type"] for each in CATALOG.to_json()["attributes"]}
@@ -308,6 +309,14 @@ DOCUMENTED = [
     json.dumps({"bid_request": {"imp": [{}]}}),
     '{"bid_request":{"imp":[{"banner":{"pos":-0},"video":{"startdelay":-0}}]}}',
     json.dumps({"visit": {f"name.{n}": {} for n in range(500)}}),
+    json.dumps({"bid_request": {"imp": [{}], "ext": {"n": "n" * 200_000}}}),
+    *(
+        json.dumps({"bid_request": {"imp": [{}], "user": {"consent": text}}})
+        for text in (
+            write_consent(purposes={1, 3, 4}, vendors=f"{10_001:016b}0" + "1" * 10_001),
+            write_consent(purposes={1, 3, 4}, vendors=f"{10_001:016b}0" + "1" * 10_000 + "0"),
+        )
+    ),
 ]
 
 
@@ -360,6 +369,7 @@ def test_what_is_documented_is_answered_in_the_compiled_call(ways: BothWays, bod
         json.dumps({"visit": {"n" * 201: 1}}),
         json.dumps({"visit": {"user.segments": ["a"] * 10_001}}),
         json.dumps({"visit": {"x": ["a"] * 10_001}}),
+        json.dumps({"bid_request": {"imp": [{}] * 25, "ext": {"n": "n" * 6_000}}}),
         '{"bid_request":{"imp":[]}}',
         '{"bid_request":{"imp":[1]}}',
         '{"bid_request":{}}',
