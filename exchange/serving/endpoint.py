@@ -115,7 +115,12 @@ class BatchEndpoint:
             self._service.sample_every,
             most=MAX_BATCH,
             most_bytes=MAX_BODY_BYTES,
+            seconds=STEP_SECONDS,
         )
+        while batch is not None and not batch.is_read:
+            yield
+            if not batch.read_on(STEP_SECONDS):
+                batch = None
         if batch is None:
             return (yield from self._answer_any(caller, request.body))
         self._buckets.take(caller.key_hash, batch.asked_visits)

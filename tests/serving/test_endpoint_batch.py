@@ -174,6 +174,17 @@ def test_a_batch_of_refused_requests_lets_others_be_answered(
     assert len(pauses) >= 10
 
 
+def test_others_are_answered_while_a_batch_is_read(
+    endpoint: EligibilityEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exchange.serving.endpoint.STEP_SECONDS", 0.0)
+    request = Request(endpoint.batch)
+    request.authorization = f"Api-Key {HERALD_KEY}"
+    request.body = json.dumps({"requests": [{"visit": {"x": []}}] * 10}).encode()
+    pauses = list(endpoint.batch.answer(request))
+    assert len(pauses) >= 18  # nine while it is read, nine while it is answered
+
+
 def test_batch_asks_for_the_same_key_and_scope(endpoint: EligibilityEndpoint) -> None:
     document: dict[str, Any] = {"requests": [{"visit": {}}]}
     assert post(endpoint.batch, document, key=None).status == 401

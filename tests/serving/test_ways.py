@@ -521,7 +521,7 @@ def test_imps_beyond_what_a_request_may_have_are_not_asked_for(ways: BothWays) -
     caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
     requests = [{"bid_request": {"imp": [{}] * 5_000}}, {"visit": {}}]
     batch = ways.endpoint.batch._desk.open_batch(
-        ways.live.answers, caller, encode({"requests": requests}), most=9, most_bytes=10_000
+        ways.live.answers, caller, encode({"requests": requests}), most=9, most_bytes=100_000
     )
     assert batch is not None
     assert batch.asked_visits == sum(count_visits(encode(each)) for each in requests) == 101
@@ -546,11 +546,51 @@ def test_a_batch_in_steps_says_what_it_says_at_once(ways: BothWays, tmp_path: Pa
     desk, body = ways.endpoint.batch._desk, encode({"requests": requests})
     texts_said = []
     for seconds in (0.0, 60.0):
-        batch = desk.open_batch(ways.live.answers, caller, body, most=1000, most_bytes=10_000)
+        batch = desk.open_batch(
+            ways.live.answers, caller, body, most=1000, most_bytes=10_000, seconds=seconds
+        )
         assert batch is not None
+        assert batch.is_read is (seconds > 0)
+        while not batch.is_read:
+            assert batch.read_on(seconds)
+        assert batch.asked_visits == 50
         while batch.left:
             if batch.go_on(seconds) is not None:
                 batch.add(b'{"problem":{}}', 0)
         texts_said.append(AGE.sub(b"", desk.close_batch(batch, caller)))
     assert texts_said[0] == texts_said[1]
     assert len(json.loads(texts_said[0].replace(b",,", b","))["answers"]) == 50
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"",
+        b"]",
+        b"]}}",
+        b",]}",
+        b',{"visit":{}}}',
+        b',{"visit":{"x":"\xff"}}]}',
+        b',{"visit":{}}],"requests":[]}',
+        b",1]}",
+        b',{"visit":{}}' * 9 + b"]}",
+        b',{"visit":{"x":[' + b"1," * 500 + b"1]}}]}",
+    ],
+)
+def test_a_batch_that_is_broken_behind_what_was_read_is_given_back(
+    ways: BothWays, end: bytes
+) -> None:
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers,
+        caller,
+        b'{"requests":[{"visit":{}}, {"visit":{"user.age":1}}' + end,
+        most=9,
+        most_bytes=500,
+        seconds=0.0,
+    )
+    assert batch is not None
+    is_whole = True
+    while is_whole and not batch.is_read:
+        is_whole = batch.read_on(0.0)
+    assert not is_whole
