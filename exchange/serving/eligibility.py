@@ -39,7 +39,7 @@ from exchange.serving.following import Following
 from exchange.serving.instruments import DELTA, DELTA_SIZE, TALLY
 from exchange.serving.key_use import KeyUse
 from exchange.serving.live import LiveSnapshot
-from exchange.serving.openrtb import read_impressions
+from exchange.serving.openrtb import stream_impressions
 from exchange.serving.problems import ProblemError, too_large
 from exchange.serving.recovery import UNREADABLE, FileMark, mark_of
 from exchange.serving.requests import (
@@ -202,6 +202,8 @@ class EligibilityService:
         pace: Pace,
     ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
         """One request of a batch: its part of the answer, or its problem."""
+        if pace.is_over():
+            yield
         try:
             body, added = yield from self._answer_decoded(live, caller, raw, now, pace)
         except ProblemError as problem:
@@ -241,7 +243,7 @@ class EligibilityService:
         now: float,
         pace: Pace,
     ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
-        imps = read_impressions(request.bid_request or {}, live.opened.sources)
+        imps = stream_impressions(request.bid_request or {}, live.opened.sources)
         bodies: list[bytes] = []
         parts: list[Part] = []
         for imp in imps:

@@ -115,7 +115,12 @@ class BatchEndpoint:
             self._service.sample_every,
             most=MAX_BATCH,
             most_bytes=MAX_BODY_BYTES,
+            seconds=STEP_SECONDS,
         )
+        while batch is not None and not batch.is_read:
+            yield
+            if not batch.read_on(STEP_SECONDS):
+                batch = None
         if batch is None:
             return (yield from self._answer_any(caller, request.body))
         self._buckets.take(caller.key_hash, batch.asked_visits)
@@ -128,7 +133,7 @@ class BatchEndpoint:
     def _answer_all(self, live: LiveSnapshot, caller: Caller, batch: Batch) -> Steps:
         now, pace = time.time(), Pace()
         while batch.left:
-            given_back = batch.go_on(STEP_SECONDS)
+            given_back = batch.go_on(STEP_SECONDS, MAX_BATCH, MAX_ANSWER_BYTES)
             if batch.left and (batch.visits > MAX_BATCH or batch.size > MAX_ANSWER_BYTES):
                 raise too_much_to_say()
             if given_back is not None:

@@ -119,6 +119,11 @@ def read_sources(catalogue: Mapping[str, Any]) -> tuple[Source, ...]:
 
 
 def read_impressions(request: Objects, sources: tuple[Source, ...]) -> list[Impression]:
+    return list(stream_impressions(request, sources))
+
+
+def stream_impressions(request: Objects, sources: tuple[Source, ...]) -> Iterator[Impression]:
+    """Each when it is asked for; what is invalid is told with the first."""
     imps = request.get("imp")
     if not isinstance(imps, list) or not imps or not all(isinstance(imp, dict) for imp in imps):
         raise invalid_bid_request("A bid request needs `imp`: a list of at least one object.")
@@ -128,14 +133,12 @@ def read_impressions(request: Objects, sources: tuple[Source, ...]) -> list[Impr
     of_imp = [source for source in sources if is_of_imp(source)]
     shared = dict(read_all(request, of_request))
     deprecated = [("deprecated_attribute", name) for name in sorted(DEPRECATED & shared.keys())]
-    return [
-        Impression(
+    for number, imp in enumerate(imps, 1):
+        yield Impression(
             str(imp.get("id", number)),
             {**shared, **dict(read_all({**request, "imp": imp}, of_imp))},
             (*deprecated, *([] if is_floor_in_dollars(imp) else [FLOOR_NOT_COMPARED])),
         )
-        for number, imp in enumerate(imps, 1)
-    ]
 
 
 def is_of_imp(source: Source) -> bool:

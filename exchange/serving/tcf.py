@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sized
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+Vendors = TypeVar("Vendors", bound=Sized)
 
 VERSION = 2
 MAX_TEXT_LENGTH = 20_000
@@ -32,16 +37,21 @@ class Bits:
     """Unsigned numbers out of a string of bits, first bit first."""
 
     def __init__(self, content: bytes) -> None:
-        self._number = int.from_bytes(content, "big")
-        self.length = 8 * len(content)
+        # As digits: a part of a number of 100,000 bits takes as long as all of it.
+        self._digits = f"{int.from_bytes(content, 'big'):0{8 * len(content)}b}"
 
     def read(self, at: int, width: int) -> int:
-        if at + width > self.length:
+        return int(self.cut(at, width), 2)
+
+    def cut(self, at: int, width: int) -> str:
+        if at + width > len(self._digits):
             raise ValueError("the string ends too early")
-        return (self._number >> (self.length - at - width)) & ((1 << width) - 1)
+        return self._digits[at : at + width]
 
 
+@lru_cache(maxsize=1)
 def read_consent(text: str) -> Consent | None:
+    """Several attributes of a bid request are read from the one text."""
     core = text.partition(".")[0]
     if not core or len(core) > MAX_TEXT_LENGTH:
         return None
@@ -55,16 +65,16 @@ def read_consent(text: str) -> Consent | None:
 
 
 def read_flags(bits: Bits, at: int, count: int) -> tuple[int, ...]:
-    flags = bits.read(at, count)
-    return tuple(number for number in range(1, count + 1) if flags >> (count - number) & 1)
+    digits = bits.cut(at, count)
+    return tuple(number for number, digit in enumerate(digits, 1) if digit == "1")
 
 
 def read_vendors(bits: Bits) -> tuple[int, ...]:
     highest, is_range = bits.read(VENDORS_AT, 16), bits.read(VENDORS_AT + 16, 1)
     at = VENDORS_AT + 17
-    if not is_range:
-        return read_flags(bits, at, highest)
     vendors: list[int] = []
+    if not is_range:
+        return bound(read_flags(bits, at, highest))
     count, at = bits.read(at, 12), at + 12
     for _ in range(count):
         has_end = bits.read(at, 1)
@@ -72,6 +82,11 @@ def read_vendors(bits: Bits) -> tuple[int, ...]:
         last = bits.read(at + 17, 16) if has_end else first
         at += 33 if has_end else 17
         vendors += range(first, last + 1)
-        if len(vendors) > MAX_VENDORS:
-            raise ValueError("more vendors than there are")
+        bound(vendors)
     return tuple(vendors)
+
+
+def bound(vendors: Vendors) -> Vendors:
+    if len(vendors) > MAX_VENDORS:
+        raise ValueError("more vendors than there are")
+    return vendors

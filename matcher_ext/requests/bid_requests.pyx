@@ -11,7 +11,7 @@ from matcher_ext.requests.bid_sources cimport (
     PURPOSES, SEGMENTS, SELLERS, SIZES, VENDORS, Note, Reader, Source,
 )
 from matcher_ext.requests.bid_values cimport read_first, read_plain
-from matcher_ext.requests.json_tape cimport LIST, OBJECT
+from matcher_ext.requests.json_tape cimport LIST, OBJECT, Token
 from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 
@@ -26,6 +26,10 @@ cdef bint read_bid_request(
         1 <= tape.tokens[imps].length <= MOST_IMPS
     ):
         return False
+    if tape.tokens[imps].length > 1 and tape.tokens[imps].length * (
+        length_of(&tape.tokens[place]) - length_of(&tape.tokens[imps])
+    ) > MOST_SHARED:
+        return False
     at = imps + 1
     while at < tape.tokens[imps].next:
         if tape.tokens[at].kind != OBJECT:
@@ -35,6 +39,10 @@ cdef bint read_bid_request(
     return True
 
 
+cdef inline uint32_t length_of(const Token* container) noexcept nogil:
+    return container.end - container.at
+
+
 cdef uint32_t count_visits(const Tape* tape, uint32_t place) noexcept nogil:
     cdef uint32_t bid_request = get_object(tape, place, b"bid_request", 11), imps
     if bid_request == NOTHING:
@@ -42,7 +50,7 @@ cdef uint32_t count_visits(const Tape* tape, uint32_t place) noexcept nogil:
     imps = get(tape, bid_request, b"imp", 3)
     if imps == NOTHING or tape.tokens[imps].kind != LIST:
         return 1
-    return max(tape.tokens[imps].length, 1)
+    return min(max(tape.tokens[imps].length, 1), <uint32_t>MOST_COUNTED)
 
 
 cdef bint read_impression(

@@ -137,6 +137,8 @@ cdef uint32_t find_name(const Source* source, const Tape* tape, const Token* tok
     if token.kind != WHOLE and not is_text(token):
         return NOTHING
     said = text_of(tape, token)
+    if token.kind == WHOLE and said.length == 2 and memcmp(said.bytes, b"-0", 2) == 0:
+        said = Text(said.bytes + 1, 1)
     for i in range(source.keys.size()):
         is_digit = c"0" <= source.keys[i][0] <= c"9"
         if is_digit == (token.kind == WHOLE) and said.length == source.keys[i].size() and (

@@ -106,8 +106,8 @@ cdef bint read_vendors(Bits* bits, bint is_listed, vector[int64_t]* vendors) noe
     cdef size_t at = VENDORS_AT + 17
     cdef bint has_end
     if not read_bits(bits, VENDORS_AT + 16, 1):
-        read_flags(bits, at, highest, is_listed, vendors)
-        return True
+        read_flags(bits, at, highest, is_listed or highest > MOST_VENDORS, vendors)
+        return vendors.size() <= MOST_VENDORS
     vendors.clear()
     ranges = read_bits(bits, at, 12)
     at += 12

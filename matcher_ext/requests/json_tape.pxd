@@ -44,8 +44,24 @@ cdef cppclass Tape:
     vector[Token] tokens
     vector[char] unescaped
 
+cdef struct Cursor:
+    const char* at
+    const char* end             # where a NUL stands
+    const char* limit           # a list or object with more elements behind it has no tape
+
+cdef enum Elements:
+    BROKEN                      # there is no tape of it
+    MORE                        # elements follow
+    OVER                        # the text's end was reached
+
 # False: there is no tape of it. Behind the text stands a NUL, as behind that of every bytes object.
 cdef bint read_tape(Tape* tape, const char* text, size_t length) except -1
+# The same for an object with one member that is a list of some elements, each of which may have so
+# many bytes, one element at a time: token 2 is the list. False: there is no tape of it.
+cdef bint begin_elements(
+    Tape* tape, Cursor* cursor, const char* text, size_t length
+) noexcept nogil
+cdef Elements read_element(Tape* tape, Cursor* cursor, size_t most_bytes) except *
 # False: more than 64 bits.
 cdef bint read_whole(const Tape* tape, const Token* token, int64_t* whole) noexcept nogil
 cdef double read_fraction(const Tape* tape, const Token* token) except? -1.0

@@ -44,11 +44,6 @@ cdef double[23] POWERS = [
 ]
 
 
-cdef struct Cursor:
-    const char* at
-    const char* end             # where a NUL stands
-
-
 cdef bint read_tape(Tape* tape, const char* text, size_t length) except -1:
     if length >= 0x7FFFFFFF or not is_unicode(text, length):
         return False
@@ -73,7 +68,7 @@ cdef bint is_unicode(const char* text, size_t length) except -1:
 
 
 cdef bint write_tokens(Tape* tape, const char* text, size_t length) noexcept nogil:
-    cdef Cursor cursor = Cursor(text, text + length)
+    cdef Cursor cursor = Cursor(text, text + length, text + length)
     tape.text = text
     tape.tokens.clear()
     tape.unescaped.clear()
@@ -81,6 +76,45 @@ cdef bint write_tokens(Tape* tape, const char* text, size_t length) noexcept nog
         return False
     skip_space(&cursor)
     return cursor.at == cursor.end
+
+
+cdef bint begin_elements(
+    Tape* tape, Cursor* cursor, const char* text, size_t length
+) noexcept nogil:
+    cursor[0] = Cursor(text, text + length, text + length)
+    tape.text = text
+    tape.tokens.clear()
+    tape.unescaped.clear()
+    if length >= 0x7FFFFFFF or not take(cursor, b"{"):
+        return False
+    tape.tokens.reserve(length // 2 + 3)    # as many as there can be: moving millions takes a while
+    add_token(tape, OBJECT, offset(tape, cursor) - 1, 1)
+    skip_space(cursor)
+    if cursor.at[0] != b'"' or not write_text(tape, cursor) or not take(cursor, b":"):
+        return False
+    if not take(cursor, b"["):
+        return False
+    add_token(tape, LIST, offset(tape, cursor) - 1, 0)
+    skip_space(cursor)
+    return cursor.at[0] != b"]"
+
+
+cdef Elements read_element(Tape* tape, Cursor* cursor, size_t most_bytes) except *:
+    """What stands between elements is ASCII, so each of them is Unicode or not by itself."""
+    cdef const char* start = cursor.at
+    cdef uint32_t elements = tape.tokens[2].length + 1
+    cursor.limit = start + min(most_bytes, <size_t>(cursor.end - start))
+    if not write_value(tape, cursor, MOST_DEEP - 2) or not is_unicode(start, cursor.at - start):
+        return BROKEN
+    tape.tokens[2].length = elements
+    if take(cursor, b","):
+        return MORE
+    if not take(cursor, b"]") or not close_container(tape, cursor, 2, elements):
+        return BROKEN
+    if not take(cursor, b"}") or not close_container(tape, cursor, 0, 1):
+        return BROKEN
+    skip_space(cursor)
+    return OVER if cursor.at == cursor.end else BROKEN
 
 
 cdef bint write_value(Tape* tape, Cursor* cursor, uint32_t deep) noexcept nogil:
@@ -114,6 +148,8 @@ cdef bint write_object(Tape* tape, Cursor* cursor, uint32_t deep) noexcept nogil
         if not write_value(tape, cursor, deep):
             return False
         members += 1
+        if cursor.at > cursor.limit:
+            return False
         if not take(cursor, b","):
             return take(cursor, b"}") and close_container(tape, cursor, place, members)
 
@@ -127,6 +163,8 @@ cdef bint write_list(Tape* tape, Cursor* cursor, uint32_t deep) noexcept nogil:
         if not write_value(tape, cursor, deep):
             return False
         elements += 1
+        if cursor.at > cursor.limit:
+            return False
         if not take(cursor, b","):
             return take(cursor, b"]") and close_container(tape, cursor, place, elements)
 

@@ -34,6 +34,7 @@ cdef cppclass Reading:
     uint32_t last               # .. after this one: senders have an order of their own
     char[256] name              # of an attribute inside objects
     uint32_t count
+    uint32_t objects            # in objects, as far as they are no attribute's value
 
 # Into a visit of no content. False: it is given back, and of no use.
 cdef bint read_json_visit(

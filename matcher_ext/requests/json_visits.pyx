@@ -34,7 +34,7 @@ cdef bint read_json_visit(
 ) except -1:
     cdef uint32_t attribute
     cdef size_t i
-    reading.count = reading.last = 0
+    reading.count = reading.objects = reading.last = 0
     if reading.followers.size() != table.attributes.size():
         reading.followers.assign(table.attributes.size(), 0)
     if reading.followers.empty():
@@ -57,6 +57,8 @@ cdef bint read_members(
     cdef uint32_t member, at = place + 1
     cdef Text name
     cdef uint32_t attribute
+    if tokens[place].length > 2 * MOST_ATTRIBUTES:
+        return False                # so that looking for what is there twice stays cheap
     for member in range(tokens[place].length):
         name = text_of(tape, &tokens[at])
         if name.length + prefix > LONGEST_NAME:
@@ -68,7 +70,10 @@ cdef bint read_members(
         attribute = find_next(table, name, reading)
         at += 1
         if attribute == NOTHING and tokens[at].kind == OBJECT:
-            if depth == MOST_OBJECTS_DEEP or name.length == LONGEST_NAME:
+            reading.objects += 1
+            if depth == MOST_OBJECTS_DEEP or name.length == LONGEST_NAME or (
+                reading.objects > MOST_ATTRIBUTES or is_twice(tape, place, at - 1)
+            ):
                 return False
             if not prefix:
                 memcpy(reading.name, name.bytes, name.length)
@@ -81,6 +86,21 @@ cdef bint read_members(
             return False
         at = tokens[at].next
     return True
+
+
+cdef bint is_twice(const Tape* tape, uint32_t place, uint32_t named) noexcept nogil:
+    """Whether an object has another member of this one's name: the general decoder takes the last."""
+    cdef const Token* tokens = tape.tokens.data()
+    cdef Text name = text_of(tape, &tokens[named]), other
+    cdef uint32_t member, at = place + 1
+    for member in range(tokens[place].length):
+        other = text_of(tape, &tokens[at])
+        if at != named and other.length == name.length and (
+            memcmp(other.bytes, name.bytes, name.length) == 0
+        ):
+            return True
+        at = tokens[at + 1].next
+    return False
 
 
 cdef inline uint32_t find_next(

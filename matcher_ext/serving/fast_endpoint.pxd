@@ -6,6 +6,7 @@ in which words, is never decided here.
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.requests.json_tape cimport Cursor
 from matcher_ext.serving.state_answers cimport StateAnswers, Workplace
 
 cdef class Pass:
@@ -55,13 +56,20 @@ cdef class Batch:
     cdef double now
     cdef double started
     cdef Workplace work
+    cdef Cursor cursor                  # behind the requests that were read
+    cdef readonly bint is_read          # all of it; the rest is for then
     cdef readonly uint32_t count
     cdef readonly uint32_t left
     cdef readonly uint64_t asked_visits # of all requests
+    cdef uint32_t most                  # requests
     cdef uint32_t place                 # token of the next one
     cdef uint32_t most_bytes            # of a request
+    cdef size_t heading_size            # bytes before the first answer
     cdef uint64_t further_visits        # that were answered elsewhere
 
+    cdef bint _read(self, double seconds) except -1
+    cdef uint64_t _count_visits(self) noexcept
+    cdef uint64_t _measure(self) noexcept
     cdef bytes _next(self)
     cdef int _begin_next(self) except -1
     cdef bytes _copy(self, uint32_t place)

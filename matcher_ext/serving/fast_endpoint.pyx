@@ -5,7 +5,9 @@ from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
 from matcher_ext.requests.bid_requests cimport count_visits
 from matcher_ext.requests.json_requests cimport read_asked
-from matcher_ext.requests.json_tape cimport LIST, OBJECT, Tape, Text, Token, read_tape, text_of
+from matcher_ext.requests.json_tape cimport (
+    BROKEN, OBJECT, OVER, Elements, Tape, Text, Token, begin_elements, read_element, read_tape, text_of,
+)
 from matcher_ext.serving.state_answers cimport StateAnswers, Workplace, read_clock
 from matcher_ext.values.arena cimport NOTHING
 
@@ -167,34 +169,30 @@ cdef class Desk:
 
     def open_batch(
         self, StateAnswers answers not None, Pass caller not None, bytes body not None,
-        uint64_t sample_every=0, *, uint32_t most, uint32_t most_bytes,
+        uint64_t sample_every=0, *, uint32_t most, uint32_t most_bytes, double seconds=3600,
     ):
-        """The requests of a body; None where the general way has to decide. A batch has `most`
-        requests, each of `most_bytes`."""
+        """The requests of a body, as far as they can be read for so long: `read_on` reads the rest.
+        None where the general way has to decide. A batch has `most` requests, each of
+        `most_bytes`."""
         cdef Batch batch = Batch.__new__(Batch)
-        cdef const Token* tokens
         cdef Text name
         batch.started, batch.now = read_clock(), read_wall_clock()
         batch.answers, batch.publishers, batch.body = answers, caller.publishers, body
+        batch.most, batch.most_bytes = most, most_bytes
         batch.work = Workplace.__new__(Workplace)
         batch.work._begin(self.number, sample_every)
-        if not read_tape(&batch.work.tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)):
-            return None
-        tokens = batch.work.tape.tokens.data()
-        if tokens[0].kind != OBJECT or tokens[0].length != 1 or tokens[2].kind != LIST or not (
-            1 <= tokens[2].length <= most
+        if not begin_elements(
+            &batch.work.tape, &batch.cursor, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)
         ):
             return None
-        name = text_of(&batch.work.tape, &tokens[1])
-        if name.bytes[:name.length] != b"requests" or not are_objects(&batch.work.tape, 2):
+        name = text_of(&batch.work.tape, &batch.work.tape.tokens[1])
+        if name.bytes[:name.length] != b"requests":
             return None
-        batch.count = batch.left = tokens[2].length
-        batch.asked_visits = count_all_visits(&batch.work.tape, 2)
         batch.place = 3
-        batch.most_bytes = most_bytes
         answers._write_heading(&batch.work.text, batch.now)
         batch.work.text.append(b',"answers":[')
-        return batch
+        batch.heading_size = batch.work.text.size()
+        return batch if batch._read(seconds) else None
 
     def close_batch(self, Batch batch not None, Pass caller not None):
         """The text of all answers; counts and keeps what the batch left."""
@@ -207,21 +205,44 @@ cdef class Desk:
 
 
 cdef class Batch:
+    def read_on(self, double seconds):
+        """Reads for so long, or all. False where the general way has to decide, with nothing done."""
+        return self._read(seconds)
+
+    cdef bint _read(self, double seconds) except -1:
+        cdef double until = read_clock() + seconds
+        cdef Tape* tape = &self.work.tape
+        cdef uint32_t place
+        cdef Elements found
+        while not self.is_read:
+            place = <uint32_t>tape.tokens.size()
+            found = read_element(tape, &self.cursor, self.most_bytes)
+            self.count += 1
+            if found == BROKEN or self.count > self.most or tape.tokens[place].kind != OBJECT:
+                return False
+            self.asked_visits += count_visits(tape, place)
+            self.is_read = found == OVER
+            if read_clock() >= until:
+                break
+        self.left = self.count
+        return True
+
     @property
     def visits(self):
         """That were answered so far."""
-        return self.work.match_seconds.size() + self.further_visits
+        return self._count_visits()
 
     @property
     def size(self):
-        """Bytes that are written."""
-        return self.work.text.size()
+        """Bytes of the answers so far."""
+        return self._measure()
 
-    def go_on(self, double seconds):
-        """Answers for so long, or all that are left. A request that the general way has to answer
-        is given back, and `add` takes its answer; else None."""
+    def go_on(self, double seconds, uint64_t visits=NOTHING, uint64_t size=NOTHING):
+        """Answers for so long, or all that are left, or until these are more than so many visits or
+        bytes. A request that the general way has to answer is given back, and `add` takes its
+        answer; else None."""
         cdef double until = read_clock() + seconds
-        while self.left:
+        while self.left and self._count_visits() <= visits and self._measure() <= size:
             given_back = self._next()
             if given_back is not None:
                 return given_back
@@ -234,6 +255,13 @@ cdef class Batch:
         self._begin_next()
         self.work.text.append(PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer))
         self.further_visits += visits
+
+    cdef uint64_t _count_visits(self) noexcept:
+        return self.work.match_seconds.size() + self.further_visits
+
+    cdef uint64_t _measure(self) noexcept:
+        cdef uint32_t answered = self.count - self.left
+        return self.work.text.size() - self.heading_size - (answered - 1 if answered else 0)
 
     cdef bytes _next(self):
         """None, or the request that is given back."""
@@ -268,24 +296,6 @@ cdef class Batch:
     cdef bytes _copy(self, uint32_t place):
         cdef const Token* token = &self.work.tape.tokens[place]
         return self.body[token.at:token.end]
-
-
-cdef uint64_t count_all_visits(const Tape* tape, uint32_t list_place) noexcept nogil:
-    cdef uint32_t at = list_place + 1
-    cdef uint64_t visits = 0
-    while at < tape.tokens[list_place].next:
-        visits += count_visits(tape, at)
-        at = tape.tokens[at].next
-    return visits
-
-
-cdef bint are_objects(const Tape* tape, uint32_t list_place) noexcept nogil:
-    cdef uint32_t at = list_place + 1
-    while at < tape.tokens[list_place].next:
-        if tape.tokens[at].kind != OBJECT:
-            return False
-        at = tape.tokens[at].next
-    return True
 
 
 cdef double read_wall_clock() noexcept nogil:

@@ -21,6 +21,15 @@ from matcher_ext.serving.answer_texts cimport Choice, Items
 cdef enum:
     MOST_WARNINGS = 50              # as exchange/serving/answers.py says; a test holds them together
 
+cdef struct Mark:       # how far the work had come
+    size_t text
+    size_t visits
+    uint64_t matches
+    uint64_t has_unknown
+    uint64_t number
+    Py_ssize_t malformed
+    Py_ssize_t kept
+
 cdef class Workplace:
     """The memory of one request at a time, and what is to be counted and kept of it."""
     cdef Tape tape
@@ -38,6 +47,9 @@ cdef class Workplace:
     cdef uint64_t sample_every          # .. which is kept if this divides it; 0: never
 
     cdef void _begin(self, uint64_t number, uint64_t sample_every)
+    cdef Mark _mark(self) except *
+    # As if nothing had been done since.
+    cdef int _go_back(self, Mark mark) except -1
 
 cdef class StateAnswers:
     """Immutable, so any number of threads may ask it, each with a workplace of its own."""
@@ -54,7 +66,7 @@ cdef class StateAnswers:
 
     cdef int _write_heading(self, string* text, double now) except -1
     # Writes the part of a visit, or the imps of a bid request, for one of these publishers, behind
-    # work.text. False: it is given back, and the text as it was.
+    # work.text. False: it is given back, and the workplace as it was.
     cdef bint _answer(
         self, Workplace work, uint32_t place, object publishers, double now
     ) except -1

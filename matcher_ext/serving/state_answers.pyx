@@ -33,6 +33,20 @@ cdef class Workplace:
             self.kept = []
         self.number, self.sample_every = number, sample_every
 
+    cdef Mark _mark(self) except *:
+        return Mark(
+            self.text.size(), self.match_seconds.size(), self.matches, self.has_unknown,
+            self.number, len(self.malformed), len(self.kept),
+        )
+
+    cdef int _go_back(self, Mark mark) except -1:
+        self.text.resize(mark.text)
+        self.match_seconds.resize(mark.visits)
+        self.matches, self.has_unknown, self.number = mark.matches, mark.has_unknown, mark.number
+        del self.malformed[mark.malformed:]
+        del self.kept[mark.kept:]
+        return 0
+
 
 cdef class StateAnswers:
     def __init__(
@@ -55,7 +69,7 @@ cdef class StateAnswers:
     cdef bint _answer(
         self, Workplace work, uint32_t place, object publishers, double now
     ) except -1:
-        cdef size_t before = work.text.size()
+        cdef Mark before = work._mark()
         cdef int64_t moment = <int64_t>(now * 1000)
         cdef bint is_answered
         cdef str publisher = choose_publisher(work, publishers)
@@ -66,7 +80,7 @@ cdef class StateAnswers:
         else:
             is_answered = self._answer_imps(work, publisher, moment)
         if not is_answered:
-            work.text.resize(before)
+            work._go_back(before)
         return is_answered
 
     cdef bint _answer_visit(self, Workplace work, str publisher, int64_t moment) except -1:

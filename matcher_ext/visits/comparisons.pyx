@@ -20,6 +20,10 @@ cdef extern from * nogil:
     bint contains_text(const char* text, size_t n, const char* part, size_t m)
 
 
+cdef enum:
+    LONGEST_NAME = 253      # of a host; in a longer text only as much counts as is asked for
+
+
 cdef bint test_number(
     const Predicate* predicate, const int64_t* words, int64_t value
 ) noexcept nogil:
@@ -130,13 +134,26 @@ cdef bint test_pattern(
     return j == m
 
 
+cdef size_t longest_text(PredicateView view, const Predicate* predicate) noexcept nogil:
+    cdef size_t longest = 0
+    cdef uint32_t i
+    for i in range(predicate.count):
+        longest = max(longest, <size_t>text_length(view.words[predicate.first + i]))
+    return longest
+
+
 cdef bint test_host(
     PredicateView view, const Predicate* predicate, const char* text, size_t length
 ) noexcept nogil:
     """Each suffix at a label boundary is looked up."""
     cdef vector[char] folded
-    cdef size_t i
+    cdef size_t i, longest
     length = host_length(text, length)
+    if length > LONGEST_NAME:
+        longest = longest_text(view, predicate)
+        if length > longest + 1:
+            text += length - longest - 1    # with the dot before it
+            length = longest + 1
     folded.reserve(length)
     for i in range(length):
         folded.push_back(fold(text[i]))

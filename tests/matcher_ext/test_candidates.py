@@ -125,6 +125,19 @@ def test_finds_texts_by_their_beginnings_ends_pieces_and_hosts(
     check(texts, {})
 
 
+@pytest.mark.parametrize("first", ["", "a.", "x", ".", "x."])
+@pytest.mark.parametrize("length", [1, 251, 252, 253, 254, 255, 300, 5_000])
+def test_of_a_text_that_is_too_long_for_a_host_the_end_counts(first: str, length: int) -> None:
+    hosts = ["a.com", "com", "b.a.com", "y" * 260, "y" * 252]
+    texts = [
+        f"country {word}under {listed(some)}"
+        for word in ("", "not ")
+        for some in (hosts, hosts[:1])
+    ]
+    for last in (".a.com", ".A.COM.", "a.com", ".b", "y" * 260, "." + "y" * 260, "." + "y" * 252):
+        check(texts, {"country": first + "a." * (length // 2) + "z" * (length % 2) + last})
+
+
 @given(lists(SETS), st.lists(st.sampled_from(MEMBERS), max_size=5))
 @settings(deadline=None)
 def test_finds_sets_by_one_element_or_by_all(texts: list[str], elements: list[str]) -> None:

@@ -12,10 +12,11 @@ from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
+from exchange.serving.http.messages import Request
 from exchange.serving.requests import MAX_BATCH, MAX_BATCH_BYTES, count_visits
 from tests.serving.bid_requests import bid_request
 from tests.serving.calling import call, post
-from tests.serving.published import BOTH_KEY, REPORTS_KEY, publish, publish_keys
+from tests.serving.published import BOTH_KEY, HERALD_KEY, REPORTS_KEY, publish, publish_keys
 
 EXPRESSIONS = {
     1: "publisher.id = 'herald' and imp.media_types one of ('banner')",
@@ -159,6 +160,29 @@ def test_batch_is_bounded(endpoint: EligibilityEndpoint, count: int) -> None:
 def test_full_batch_is_answered(endpoint: EligibilityEndpoint) -> None:
     reply = post(endpoint.batch, {"requests": [{"visit": {}}] * MAX_BATCH})
     assert len(reply.document()["answers"]) == MAX_BATCH
+
+
+def test_a_batch_of_refused_requests_lets_others_be_answered(
+    endpoint: EligibilityEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading one may take as long as answering it."""
+    monkeypatch.setattr("exchange.serving.eligibility.STEP_SECONDS", 0.0)
+    request = Request(endpoint.batch)
+    request.authorization = f"Api-Key {HERALD_KEY}"
+    request.body = json.dumps({"requests": [{"visit": {"x": []}, "limit": 0}] * 10}).encode()
+    pauses = list(endpoint.batch.answer(request))
+    assert len(pauses) >= 10
+
+
+def test_others_are_answered_while_a_batch_is_read(
+    endpoint: EligibilityEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exchange.serving.endpoint.STEP_SECONDS", 0.0)
+    request = Request(endpoint.batch)
+    request.authorization = f"Api-Key {HERALD_KEY}"
+    request.body = json.dumps({"requests": [{"visit": {"x": []}}] * 10}).encode()
+    pauses = list(endpoint.batch.answer(request))
+    assert len(pauses) >= 18  # nine while it is read, nine while it is answered
 
 
 def test_batch_asks_for_the_same_key_and_scope(endpoint: EligibilityEndpoint) -> None:

@@ -37,6 +37,14 @@ def test_reads_ranges_of_vendors() -> None:
     assert not consent.allows_personalised_ads
 
 
+def test_reads_as_many_vendors_as_there_may_be() -> None:
+    consent = read_consent(
+        write(purposes={1}, vendors=f"{65_535:016b}0" + "1" * 10_000 + "0" * 55_535)
+    )
+    assert consent is not None
+    assert consent.vendors == tuple(range(1, 10_001))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -48,6 +56,7 @@ def test_reads_ranges_of_vendors() -> None:
         write(purposes=set(), vendors="0" * 17, version=1),
         write(purposes=set(), vendors=f"{1:016b}1{3:012b}"),
         write(purposes=set(), vendors=f"{1:016b}1{1:012b}1{1:016b}{65535:016b}"),
+        write(purposes=set(), vendors=f"{10_001:016b}0" + "1" * 10_001),
         "C" * 30_000,
     ],
 )

@@ -34,18 +34,21 @@ from exchange.serving.directory import (
     hash_key,
     write_catalog,
 )
-from exchange.serving.eligibility import EligibilityService
+from exchange.serving.eligibility import EligibilityService, too_much_to_say
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Request
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.openrtb import DERIVED
 from exchange.serving.problems import ProblemError
+from exchange.serving.requests import count_visits
 from matcher_ext import ATree, visits
 from matcher_ext.match import path_key
 from matcher_ext.requests import json_requests, json_visits
+from matcher_ext.serving import Counts, Desk
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
 from tests.serving.published import BOTH_KEY, HERALD_KEY, LATER, SCOPES, row
+from tests.serving.test_tcf import write as write_consent
 
 CATALOG = seeded_catalog()
 TYPES = {each["name"]: each["type"] for each in CATALOG.to_json()["attributes"]}
@@ -307,6 +310,16 @@ DOCUMENTED = [
     json.dumps({"visit": {f"name.{n}": n for n in range(500)}}),
     json.dumps({"bid_request": BID_REQUEST, "limit": 3}),
     json.dumps({"bid_request": {"imp": [{}]}}),
+    '{"bid_request":{"imp":[{"banner":{"pos":-0},"video":{"startdelay":-0}}]}}',
+    json.dumps({"visit": {f"name.{n}": {} for n in range(500)}}),
+    json.dumps({"bid_request": {"imp": [{}], "ext": {"n": "n" * 200_000}}}),
+    *(
+        json.dumps({"bid_request": {"imp": [{}], "user": {"consent": text}}})
+        for text in (
+            write_consent(purposes={1, 3, 4}, vendors=f"{10_001:016b}0" + "1" * 10_001),
+            write_consent(purposes={1, 3, 4}, vendors=f"{10_001:016b}0" + "1" * 10_000 + "0"),
+        )
+    ),
 ]
 
 
@@ -328,6 +341,12 @@ def test_what_is_documented_is_answered_in_the_compiled_call(ways: BothWays, bod
         '{"visit":{"user.age":1,"user.age":2}}',
         '{"visit":{"user.age":1,"user":{"age":2}}}',
         '{"visit":{"user.age":null,"user":{"age":2}}}',
+        '{"visit":{"geo":{"country":"FRA"},"geo":1}}',
+        '{"visit":{"geo":1,"geo":{"country":"FRA"}}}',
+        '{"visit":{"geo":{"country":"FRA"},"geo":{"city":"Paris"}}}',
+        '{"visit":{"x":{"a":{"b":1},"a":{"c":1}}}}',
+        '{"visit":{"x":{},"y":1,"\\u0078":1}}',
+        json.dumps({"visit": {f"name.{n}": {} for n in range(501)}}),
         '{"visit":{},"visit":{}}',
         '{"visit":{},"bid_request":{"imp":[{}]}}',
         '{"visit":{"user.age":01}}',
@@ -353,6 +372,7 @@ def test_what_is_documented_is_answered_in_the_compiled_call(ways: BothWays, bod
         json.dumps({"visit": {"n" * 201: 1}}),
         json.dumps({"visit": {"user.segments": ["a"] * 10_001}}),
         json.dumps({"visit": {"x": ["a"] * 10_001}}),
+        json.dumps({"bid_request": {"imp": [{}] * 25, "ext": {"n": "n" * 6_000}}}),
         '{"bid_request":{"imp":[]}}',
         '{"bid_request":{"imp":[1]}}',
         '{"bid_request":{}}',
@@ -457,6 +477,59 @@ def test_batches_of_every_shape(ways: BothWays, requests: list[Any]) -> None:
     ways.is_compiled_batch(requests)
 
 
+def test_a_request_that_is_given_back_leaves_nothing_in_its_batch(ways: BothWays) -> None:
+    """Here the last imp's id is one that only Python can write: those before it are answered, and
+    then are not."""
+    halves = {"bid_request": {"imp": [{"instl": "x"}, {}, {"id": True}]}}
+    counts = Counts([1.0])
+    desk = Desk(ways.endpoint._buckets.by_key, counts)
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    body = encode({"requests": [halves, {"visit": {}}]})
+    batch = desk.open_batch(ways.live.answers, caller, body, 1, most=9, most_bytes=10_000)
+    assert batch is not None
+    assert batch.go_on(60) == encode(halves)
+    assert batch.visits == 0
+    batch.add(b"{}", 3)
+    assert batch.go_on(60) is None
+    assert batch.visits == 4
+    desk.close_batch(batch, caller)
+    requests, _, _, (visits, _), malformed, _ = counts.take()
+    assert (requests, sum(visits), malformed) == (1, 1, {})
+    assert [request for request, *_ in desk.take_kept()] == [b'{"visit": {}}']
+
+
+def test_a_batch_stops_behind_the_request_that_was_too_much(ways: BothWays) -> None:
+    """However fast it is: the same batch is not refused today and answered tomorrow."""
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    body = encode({"requests": [{"bid_request": {"imp": [{}] * 25}}] * 45})
+    expected = too_much_to_say().body()
+    request = Request(ways.endpoint.batch)
+    request.authorization, request.body = f"Api-Key {HERALD_KEY}", body
+    for answer in (
+        ways.endpoint.batch.answer(request),
+        ways.general.batch._answer_any(caller, body),
+    ):
+        with pytest.raises(ProblemError) as refused:
+            write(answer)
+        assert refused.value.body() == expected
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers, caller, body, most=1000, most_bytes=10_000
+    )
+    assert batch is not None
+    assert batch.go_on(60, 1000) is None
+    assert (batch.visits, batch.left) == (1025, 4)
+
+
+def test_imps_beyond_what_a_request_may_have_are_not_asked_for(ways: BothWays) -> None:
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    requests = [{"bid_request": {"imp": [{}] * 5_000}}, {"visit": {}}]
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers, caller, encode({"requests": requests}), most=9, most_bytes=100_000
+    )
+    assert batch is not None
+    assert batch.asked_visits == sum(count_visits(encode(each)) for each in requests) == 101
+
+
 def test_both_ways_have_the_same_bounds_and_know_the_same_attributes() -> None:
     assert json_visits.LIMITS == (
         visits.MAX_ATTRIBUTES,
@@ -476,11 +549,51 @@ def test_a_batch_in_steps_says_what_it_says_at_once(ways: BothWays, tmp_path: Pa
     desk, body = ways.endpoint.batch._desk, encode({"requests": requests})
     texts_said = []
     for seconds in (0.0, 60.0):
-        batch = desk.open_batch(ways.live.answers, caller, body, most=1000, most_bytes=10_000)
+        batch = desk.open_batch(
+            ways.live.answers, caller, body, most=1000, most_bytes=10_000, seconds=seconds
+        )
         assert batch is not None
+        assert batch.is_read is (seconds > 0)
+        while not batch.is_read:
+            assert batch.read_on(seconds)
+        assert batch.asked_visits == 50
         while batch.left:
             if batch.go_on(seconds) is not None:
                 batch.add(b'{"problem":{}}', 0)
         texts_said.append(AGE.sub(b"", desk.close_batch(batch, caller)))
     assert texts_said[0] == texts_said[1]
     assert len(json.loads(texts_said[0].replace(b",,", b","))["answers"]) == 50
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"",
+        b"]",
+        b"]}}",
+        b",]}",
+        b',{"visit":{}}}',
+        b',{"visit":{"x":"\xff"}}]}',
+        b',{"visit":{}}],"requests":[]}',
+        b",1]}",
+        b',{"visit":{}}' * 9 + b"]}",
+        b',{"visit":{"x":[' + b"1," * 500 + b"1]}}]}",
+    ],
+)
+def test_a_batch_that_is_broken_behind_what_was_read_is_given_back(
+    ways: BothWays, end: bytes
+) -> None:
+    caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
+    batch = ways.endpoint.batch._desk.open_batch(
+        ways.live.answers,
+        caller,
+        b'{"requests":[{"visit":{}}, {"visit":{"user.age":1}}' + end,
+        most=9,
+        most_bytes=500,
+        seconds=0.0,
+    )
+    assert batch is not None
+    is_whole = True
+    while is_whole and not batch.is_read:
+        is_whole = batch.read_on(0.0)
+    assert not is_whole
