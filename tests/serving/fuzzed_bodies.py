@@ -121,7 +121,7 @@ class Bodies:
     def draw_visit(self) -> Object:
         chance = self.chance
         is_real = self.visits and chance.random() < 0.7
-        visit = as_tree(chance.choice(self.visits)) if is_real else Object()
+        visit: Object = as_tree(chance.choice(self.visits)) if is_real else Object()
         if is_real and chance.random() < 0.5:
             chance.shuffle(visit.members)
         for _ in range(chance.choice((0, 1, 1, 2, 3, 8) if is_real else (0, 2, 5, 20))):
@@ -232,7 +232,7 @@ class Bodies:
 
     def draw_bid_request(self) -> Object:
         chance = self.chance
-        request = as_tree(chance.choice(self.bid_requests))
+        request: Object = as_tree(chance.choice(self.bid_requests))
         if chance.random() < 0.03:
             multiply_imps(request, chance.choice((2, 5, 24, 25, 26, 60, 100, 101)))
         for _ in range(chance.choice((0, 1, 1, 2, 3, 6, 12))):
