@@ -87,6 +87,7 @@ INSTALLED_APPS = [
     "exchange.snapshots",
     "exchange.reports",
     "exchange.findings",
+    "exchange.demo",
     "exchange.web",
 ]
 
