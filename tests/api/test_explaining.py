@@ -18,9 +18,9 @@ from exchange.market.models import Campaign, Party
 from exchange.market.visibility import REDACTED
 from exchange.serving.eligibility import service_for
 from exchange.serving.rates import Buckets
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from tests.trading import Exchange, exchange
 

@@ -23,12 +23,12 @@ from exchange.market.models import Booking
 from exchange.market.visibility import owned
 from exchange.serving.directory import DirectoryError, SnapshotInfo
 from exchange.snapshots.activation import CannotActivateError, activate, roll_back
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.contents import Comparison, compare_snapshots
 from exchange.snapshots.deltas import snapshot_directory
 from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.standing import find_move, read_standing
 from exchange.web.filters import BuildFilter
 from exchange.web.kinds import KINDS

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from exchange.snapshots.restoring import forget_moments
+from exchange.findings.restoring import forget_moments
 
 
 class Command(BaseCommand):

@@ -1,5 +1,4 @@
-"""Asking for a build, and telling that something changed. The rows are the truth; a message to a
-worker is only a hint."""
+"""Asking for a build. The row is the truth; a message to a worker is only a hint."""
 
 from __future__ import annotations
 
@@ -38,13 +37,3 @@ def request_build(
 
 def start_on_commit(build_id: int) -> None:
     transaction.on_commit(lambda: announce("snapshots.build", [build_id]), robust=True)
-
-
-def announce_changes() -> None:
-    """Once the transaction is over: triggers have noted what it changed, so a lost message costs
-    a second at most."""
-    transaction.on_commit(send_hint, robust=True)
-
-
-def send_hint() -> None:
-    announce("snapshots.write_changes")

@@ -1,6 +1,6 @@
 """After a restore: a database that came from a dump counts its transactions anew.
 
-Moments that the tables remember (`changes`) are named by the numbers of the old server's
+Moments that the tables remember (`snapshots.changes`) are named by the numbers of the old server's
 transactions. In a new one they lie in the future: what was noted before the dump would be written
 as a change for ever, and what is saved now never. So they are forgotten, and a build reads the
 market anew; it is the next moment that everything goes on from.
