@@ -30,9 +30,9 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.visibility import owned, visible
+from exchange.reading.paging import write_cursor
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.kinds import KINDS
-from exchange.web.paging import write_cursor
 
 ONLY_POST = "it changes something and shows another page"
 ELSEWHERE = "another process answers it"

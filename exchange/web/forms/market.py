@@ -16,11 +16,11 @@ from exchange.accounts.models import Organisation
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned
+from exchange.reading.paths import offer_pins
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.picking import CampaignPicker
 from exchange.web.forms.saving import PersonForm, confirmation, offer_parties
-from exchange.web.paths import offer_pins
 
 MINUTES = "%Y-%m-%dT%H:%M"
 

@@ -14,9 +14,9 @@ from exchange.accounts.models import User
 from exchange.accounts.seeds import TOKEN_FIELD, read_seed
 from exchange.market.models import Attribute
 from exchange.market.visibility import require_change, visible
+from exchange.reading.paging import Order, Page, read_page
 from exchange.web.filters import ListFilter
 from exchange.web.forms import PersonForm
-from exchange.web.paging import Order, Page, read_page
 
 Row = TypeVar("Row", bound=Model)
 

@@ -16,8 +16,8 @@ from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import require_edit
 from exchange.accounts.services import save_organisation
 from exchange.market.models import Party
+from exchange.reading.paging import Order
 from exchange.web.filters import ListFilter
-from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
 BY_NAME = Order(("name",))

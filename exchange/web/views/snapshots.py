@@ -21,6 +21,7 @@ from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator, may_start
 from exchange.market.models import Booking
 from exchange.market.visibility import owned
+from exchange.reading.paging import Order
 from exchange.serving.directory import DirectoryError, SnapshotInfo
 from exchange.snapshots.activation import CannotActivateError, activate, roll_back
 from exchange.snapshots.build_requests import request_build
@@ -32,7 +33,6 @@ from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
 from exchange.snapshots.standing import find_move, read_standing
 from exchange.web.filters import BuildFilter
 from exchange.web.kinds import KINDS
-from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
 Status = SnapshotBuild.Status

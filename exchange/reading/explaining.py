@@ -19,8 +19,8 @@ from exchange.market.expressions import read_expression
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import Sight, sight
 from exchange.market.walking import walk
+from exchange.reading.paths import BookingPath, Hop, find_paths, show_edges, show_path
 from exchange.serving.visits import flatten, stamp
-from exchange.web.paths import BookingPath, Hop, find_paths, show_edges, show_path
 from targeting import AttributeType, Catalog, ExpressionError
 from targeting.catalog import UTC_OFFSET
 from targeting.visits import EPOCH
@@ -107,14 +107,14 @@ def explain_campaign(
     catalog = load_catalog()
     flat = flatten(visit, {attribute.name for attribute in catalog})
     stamp(flat, publisher.seller_id, moment)
-    steps = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
+    before_path = [*check_booking(booking, publisher), *check_campaign(campaign, moment)]
     on_path = explain_path(booking, viewer, flat, catalog)
     title, owner = "The campaign's targeting", campaign.advertiser
-    targeting = check_expression(title, campaign.expression, owner, flat, catalog)
-    steps.append(redact_step(targeting, sight(viewer, campaign)))
-    changes = find_changes(steps, on_path)
-    steps[-1:-1] = on_path.steps
-    return Explanation(campaign, publisher, tuple(steps), on_path.path, changes)
+    explained = explain_expression(title, campaign.expression, owner, flat, catalog)
+    targeting = redact_step(explained, sight(viewer, campaign))
+    changes = find_changes([*before_path, targeting], on_path)
+    steps = (*before_path, *on_path.steps, targeting)
+    return Explanation(campaign, publisher, steps, on_path.path, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def check_path(path: BookingPath, flat: dict[str, Any], catalog: Catalog) -> Ite
 def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
     title = f"The rule of {hop.edge.seller.name} → {hop.buyer.name}"
     edge = hop.edge
-    step = check_expression(title, edge.expression, edge.seller, flat, catalog)
+    step = explain_expression(title, edge.expression, edge.seller, flat, catalog)
     return redact_step(replace(step, edge_id=edge.pk), hop.seen)
 
 
@@ -209,7 +209,7 @@ def redact_step(step: Step, seen: Sight) -> Step:
     return replace(step, detail="", lines=(), has_more=False, fixes=(), note=seen.redact(""))
 
 
-def check_expression(
+def explain_expression(
     title: str, text: str, owner: Party, flat: dict[str, Any], catalog: Catalog
 ) -> Step:
     """Audiences and lists are those of the owner's organisation."""
