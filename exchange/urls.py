@@ -11,7 +11,6 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("", include("exchange.api.urls")),
-    path("reports/", include("exchange.reports.urls")),
     path("admin/", admin.site.urls),
     path("", include("exchange.web.urls")),
 ]

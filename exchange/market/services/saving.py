@@ -74,7 +74,7 @@ def lock_before(row: Row, expected_version: int | None) -> Row | None:
     return before
 
 
-def keep(row: Row, by: User) -> Row:
+def save_row(row: Row, by: User) -> Row:
     """Saves under the person's name. The version is the database's to count."""
     row.updated_by = by
     with recording(by=by):
@@ -86,7 +86,7 @@ def keep(row: Row, by: User) -> Row:
 
 def retire(row: Row, by: User) -> Row:
     row.retired_at = timezone.now()
-    return keep(row, by)
+    return save_row(row, by)
 
 
 def announce_changes() -> None:

@@ -18,7 +18,6 @@ from exchange.market.querysets import ID_DIGITS
 from exchange.reports import services
 from exchange.reports.charts import draw_chart
 from exchange.reports.exports import MEANINGS, stream_csv
-from exchange.reports.forms import DaysForm, ReportForm
 from exchange.reports.models import ReportRun
 from exchange.reports.queries import (
     DEFAULT_DAYS,
@@ -31,6 +30,7 @@ from exchange.reports.queries import (
     read_report,
 )
 from exchange.reports.zeros import explain_zero, find_zeros
+from exchange.web.forms.reports import DaysForm, ReportForm
 from exchange.web.views.listing import person_of
 
 WIDE, NARROW = 960, 350
