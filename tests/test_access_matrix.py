@@ -24,11 +24,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
+from exchange.accounts.ownership import NotVisible
 from exchange.accounts.services import create_api_key, hash_api_key, revoke_api_key
 from exchange.api.explaining import EXPLAIN_PATH
 from exchange.market import services as market_services
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
-from exchange.market.visibility import NotVisible
 from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint

@@ -25,12 +25,13 @@ from exchange.accounts.models import (
     Scope,
     User,
 )
+from exchange.accounts.ownership import require_change
 from exchange.accounts.password_links import SECRET_BYTES, make_link, usable_links
 from exchange.accounts.permissions import is_exchange_operator, require_edit
 from exchange.accounts.seeds import SHOWN_AGAIN, draw_secret
 from exchange.announcing import announce
 from exchange.market.models import Party
-from exchange.market.visibility import require_change, visible
+from exchange.market.visibility import visible
 from exchange.uniqueness import save_unique
 
 KEY_PREFIX = "tl_"

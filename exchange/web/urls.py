@@ -108,18 +108,18 @@ for kind in KINDS.values():
             f"{kind.folder}/<int:pk>/retire/",
             retiring.retire,
             {"slug": kind.slug},
-            name=f"{kind.slug}-retire",
+            name=kind.url_name("retire"),
         ),
         path(
             f"{kind.folder}/<int:pk>/history/",
             history.show_history,
             {"slug": kind.slug},
-            name=f"{kind.slug}-history",
+            name=kind.url_name("history"),
         ),
         path(
             f"{kind.folder}/<int:pk>/history/<int:number>/revert/",
             history.revert_to,
             {"slug": kind.slug},
-            name=f"{kind.slug}-revert",
+            name=kind.url_name("revert"),
         ),
     ]

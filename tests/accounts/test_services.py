@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
+from exchange.accounts.ownership import NotVisible
 from exchange.accounts.password_links import find_person
 from exchange.accounts.services import (
     create_api_key,
@@ -23,7 +24,6 @@ from exchange.accounts.services import (
     save_person,
 )
 from exchange.market.models import Party
-from exchange.market.visibility import NotVisible
 from tests.trading import Exchange, exchange
 
 __all__ = ["exchange"]

@@ -117,6 +117,10 @@ class Campaign(Revised, WithExpression):
     def is_live(self) -> bool:
         return self.status == Campaign.Status.LIVE
 
+    @property
+    def is_draft(self) -> bool:
+        return self.status == Campaign.Status.DRAFT
+
     def is_ended(self, at: datetime) -> bool:
         """Follows from the flight: nobody has to end a campaign."""
         return self.ends_at is not None and self.ends_at <= at

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import impact_of_audience, refuse_if_used
 from exchange.market.models import Audience, ValueList
 from exchange.market.names import with_audience
@@ -13,7 +14,6 @@ from exchange.market.services.holding import hold_names
 from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.uses import note_uses
-from exchange.market.visibility import require_change
 
 
 @one_save()

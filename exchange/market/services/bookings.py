@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services.holding import hold, hold_references, refuse_retired
 from exchange.market.services.saving import lock_before, one_save, retire, save_row
-from exchange.market.visibility import require_change
 
 
 @one_save()

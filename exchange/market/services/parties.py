@@ -6,10 +6,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import count_uses_of_organisation
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services.saving import lock_before, one_save, retire, save_row
-from exchange.market.visibility import require_change
 
 
 @one_save()

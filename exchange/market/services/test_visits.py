@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader, check_expression
 from exchange.market.given_visits import read_given, write_time
@@ -22,7 +23,6 @@ from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
 from exchange.market.services.holding import refuse_retired
 from exchange.market.services.saving import lock_before, one_save, retire, save_row
-from exchange.market.visibility import require_change
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import PUBLISHER, stamp
 from targeting import Catalog, Expression, ExpressionError

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import check_list_users, impact_of_value_list, refuse_if_used
 from exchange.market.models import ValueList, ValueListVersion
 from exchange.market.models.value_lists import MAX_VALUES
@@ -18,7 +19,6 @@ from exchange.market.names import Values, load_values, with_values
 from exchange.market.services.audiences import hold_own_names, refuse_shared_name
 from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.market.services.test_visits import refuse_new_failures
-from exchange.market.visibility import require_change
 
 FIRST_SHOWN = 10
 MAX_GIVEN = 4 * MAX_VALUES  # with repetitions

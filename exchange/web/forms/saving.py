@@ -17,9 +17,10 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import kind_of
+from exchange.kinds import Kind
 from exchange.market.models import Party
 from exchange.market.services import FailingVisitsError, Outcome, StaleSaveError
-from exchange.market.visibility import belonging_of
 from exchange.web.forms.naming import NamedChoice
 from targeting import ExpressionError
 
@@ -113,7 +114,8 @@ def save_form(form: SavingForm, save: Callable[..., object]) -> bool:
     What it complains about becomes an error of the form."""
     if not form.is_valid():
         return False
-    row: dict[str, Any] = {str(belonging_of(form.instance).kind): form.instance}
+    kind = cast("Kind", kind_of(form.instance))
+    row: dict[str, Any] = {kind.name: form.instance}
     if "confirmed" in form.fields:
         row["confirmed"] = form.cleaned_data["confirmed"]
     try:

@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.accounts.seeds import TOKEN_FIELD, read_seed
 from exchange.market.models import Attribute
-from exchange.market.visibility import require_change, visible
+from exchange.market.visibility import visible
 from exchange.reading.paging import Order, Page, read_page
 from exchange.web.filters import ListFilter
 from exchange.web.forms import SavingForm
