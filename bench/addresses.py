@@ -16,9 +16,10 @@ from django.db.models import Count, Model, QuerySet
 from django.db.models.functions import Length
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from exchange.accounts.models import ApiKey, Organisation, User
+from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.findings.models import BookingFinding
+from exchange.keys.models import ApiKey
 from exchange.market.models import (
     Attribute,
     Audience,

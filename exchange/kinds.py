@@ -162,7 +162,7 @@ KINDS: dict[KindName, Kind] = {
             joins=("campaign__advertiser",),
             shown_with="campaign",
         ),
-        Kind("api_key", "accounts.ApiKey", "API keys", Belonging("organisation")),
+        Kind("api_key", "keys.ApiKey", "API keys", Belonging("organisation")),
         Kind("person", "accounts.User", "people", Belonging("organisation")),
         Kind("organisation", "accounts.Organisation", "organisations", None, is_operators=True),
     )

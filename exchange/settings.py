@@ -84,6 +84,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "exchange.accounts",
     "exchange.market",
+    "exchange.keys",
     "exchange.snapshots",
     "exchange.reports",
     "exchange.findings",

@@ -21,7 +21,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from exchange.accounts.models import ApiKey, User
+from exchange.accounts.models import User
+from exchange.keys.models import ApiKey
 from exchange.market.catalog import load_catalog
 from exchange.market.given_visits import GivenVisit, is_bid_request, read_given, write_time
 from exchange.market.models import Campaign, Party

@@ -1,4 +1,5 @@
-"""The demo's logins and its API key. Their secrets are published: production mode refuses them."""
+"""The demo's logins and its API key, and their end. Their secrets are published: production mode
+refuses them."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Organisation, Role, User
-from exchange.accounts.services import create_api_key, hash_api_key
+from exchange.accounts.models import Organisation, Role, User
 from exchange.demo.loading import OPERATOR
+from exchange.keys.models import ApiKey
+from exchange.keys.services import create_api_key, hash_api_key, publish_keys_on_commit
 from exchange.market.models import Party
 
 PASSWORD = "treeline-demo"  # noqa: S105  (published on purpose)
@@ -94,3 +96,13 @@ def _write_private(path: Path, text: str) -> None:
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
     aside.replace(path)
+
+
+@transaction.atomic
+def disable_demo_access() -> tuple[int, int]:
+    """How many accounts were closed and keys revoked: those whose secret is published."""
+    people = User.objects.filter(is_demo=True, is_active=True).update(is_active=False)
+    keys = ApiKey.objects.demo().filter(revoked_at=None).update(revoked_at=timezone.now())
+    if keys:
+        publish_keys_on_commit()
+    return people, keys

@@ -16,11 +16,12 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest
 
-from exchange.accounts.models import ApiKey, Organisation, User
-from exchange.accounts.services import hash_api_key
+from exchange.accounts.models import Organisation, User
 from exchange.demo.loading import Market, load_market, one_ahead
 from exchange.demo.service import load_demo
 from exchange.demo.visit_log import VisitLog
+from exchange.keys.models import ApiKey
+from exchange.keys.services import hash_api_key
 from exchange.market.history import events_of
 from exchange.market.models import Booking, Campaign, Edge, Party, Revised
 

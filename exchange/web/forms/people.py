@@ -11,9 +11,10 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
-from exchange.accounts.models import LONGEST_KEY_LIFE, ApiKey, Organisation, Scope, User
+from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
-from exchange.accounts.services import USUAL_KEY_LIFE
+from exchange.keys.models import LONGEST_KEY_LIFE, ApiKey, Scope
+from exchange.keys.services import USUAL_KEY_LIFE
 from exchange.market.models import Party
 from exchange.market.visibility import owned
 from exchange.web.forms.naming import NamedChoice

@@ -7,8 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Organisation
-from exchange.accounts.services import hash_api_key
+from exchange.accounts.models import Organisation
+from exchange.keys.models import ApiKey
+from exchange.keys.services import hash_api_key
 from exchange.market.models import Party
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey
+from exchange.keys.models import ApiKey
 
 
 class Command(BaseCommand):

@@ -5,9 +5,10 @@ from django.core.checks import Tags, run_checks
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from exchange.accounts.checks import check_demo_access
-from exchange.accounts.models import ApiKey, Organisation, User
-from exchange.accounts.services import create_api_key
+from exchange.accounts.models import Organisation, User
+from exchange.demo.checks import check_demo_access
+from exchange.keys.models import ApiKey
+from exchange.keys.services import create_api_key
 from exchange.market.models import Party
 
 

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 
-from exchange.accounts.models import ApiKey, User
+from exchange.accounts.models import User
+from exchange.keys.models import ApiKey
 
 HINT = "Run: python manage.py disable_demo_access"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from exchange.accounts.services import disable_demo_access
+from exchange.demo.access import disable_demo_access
 
 
 class Command(BaseCommand):

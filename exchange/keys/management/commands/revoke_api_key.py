@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from exchange.accounts.models import ApiKey
-from exchange.accounts.services import revoke_api_key
+from exchange.keys.models import ApiKey
+from exchange.keys.services import revoke_api_key
 
 
 class Command(BaseCommand):

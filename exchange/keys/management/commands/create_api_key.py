@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from exchange.accounts.models import LONGEST_KEY_LIFE, Organisation, Scope
-from exchange.accounts.services import USUAL_KEY_LIFE, create_api_key
+from exchange.accounts.models import Organisation
+from exchange.keys.models import LONGEST_KEY_LIFE, Scope
+from exchange.keys.services import USUAL_KEY_LIFE, create_api_key
 from exchange.market.models import Party
 
 
