@@ -93,10 +93,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "exchange.requests.RequestIdMiddleware",
-    "exchange.requests.ResponseCountMiddleware",
+    "exchange.site.middleware.RequestIdMiddleware",
+    "exchange.site.middleware.ResponseCountMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "exchange.requests.ContentSecurityPolicyMiddleware",
+    "exchange.site.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -153,7 +153,7 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
-    # Of workers and commands; pages have their own limits (waits.py).
+    # Of workers and commands; pages have their own limits (site/waits.py).
     "options": "-c idle_in_transaction_session_timeout=10min",
     **DATABASES["default"].get("OPTIONS", {}),
 }
@@ -235,7 +235,7 @@ LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"
 
 FILE_UPLOAD_HANDLERS = [
-    "exchange.uploads.OnlyOfPeople",
+    "exchange.site.uploads.OnlyOfPeople",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]

@@ -3,8 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from exchange.health import healthz, readyz
-from exchange.metrics import metrics
+from exchange.site.health import healthz, readyz
+from exchange.site.metrics import metrics
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
@@ -15,5 +15,5 @@ urlpatterns = [
     path("", include("exchange.web.urls")),
 ]
 
-handler400 = "exchange.uploads.show_bad_request"
+handler400 = "exchange.site.uploads.show_bad_request"
 handler500 = "exchange.web.views.errors.show_server_error"

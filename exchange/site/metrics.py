@@ -12,9 +12,9 @@ from prometheus_client import Metric
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from exchange.health import watch
 from exchange.serving.eligibility import service_for
 from exchange.serving.metrics import CONTENT_TYPE, collect, may_read
+from exchange.site.health import watch
 
 FORWARDED_HEADERS = ("X-Forwarded-For", "Forwarded", "X-Real-Ip")
 

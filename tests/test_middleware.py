@@ -6,7 +6,7 @@ import logging
 from django.http import HttpRequest, HttpResponse
 
 from exchange.logs import JsonLogFormatter
-from exchange.requests import ContentSecurityPolicyMiddleware, RequestIdMiddleware
+from exchange.site.middleware import ContentSecurityPolicyMiddleware, RequestIdMiddleware
 
 
 def make_log_line() -> dict[str, str]:

@@ -22,8 +22,8 @@ from exchange.announcing import silent
 from exchange.broker import QueueState, look_at_queues
 from exchange.queues import QUEUES
 from exchange.serving.eligibility import service_for
+from exchange.site.waits import probing
 from exchange.snapshots.watching import Builds, BuildWatch
-from exchange.waits import probing
 
 LOOK_EVERY_SECONDS = 1.0
 # Longer than a look takes at which everything hangs.
