@@ -16,9 +16,10 @@ from django.db.models import Count, Model, QuerySet
 from django.db.models.functions import Length
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from exchange.accounts.models import ApiKey, Organisation, User
+from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.findings.models import BookingFinding
+from exchange.keys.models import ApiKey
 from exchange.market.models import (
     Attribute,
     Audience,
@@ -30,9 +31,9 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.visibility import owned, visible
+from exchange.reading.paging import write_cursor
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.kinds import KINDS
-from exchange.web.paging import write_cursor
 
 ONLY_POST = "it changes something and shows another page"
 ELSEWHERE = "another process answers it"

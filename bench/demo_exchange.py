@@ -25,19 +25,19 @@ from bench.questions import Question, ask_rows
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "exchange.settings")
 django.setup()
 
-from exchange.market.demo.campaigns import Campaign, stream_campaigns  # noqa: E402
-from exchange.market.demo.chance import stream  # noqa: E402
-from exchange.market.demo.extras import (  # noqa: E402
+from exchange.demo.campaigns import Campaign, stream_campaigns  # noqa: E402
+from exchange.demo.chance import stream  # noqa: E402
+from exchange.demo.extras import (  # noqa: E402
     AUDIENCES,
     LISTS,
     Routing,
     draw_routing,
     join_audience,
 )
-from exchange.market.demo.graph import Graph, GraphSize, build_graph  # noqa: E402
-from exchange.market.demo.syntax import texts  # noqa: E402
-from exchange.market.demo.visit_table import make_day  # noqa: E402
-from exchange.market.demo.visits import open_source  # noqa: E402
+from exchange.demo.graph import Graph, GraphSize, build_graph  # noqa: E402
+from exchange.demo.syntax import texts  # noqa: E402
+from exchange.demo.visit_table import make_day  # noqa: E402
+from exchange.demo.visits import open_source  # noqa: E402
 from exchange.market.saved_graph import WHOLE, SavedGraph  # noqa: E402
 from exchange.market.seed import seeded_catalog  # noqa: E402
 from exchange.routing import Link  # noqa: E402

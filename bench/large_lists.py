@@ -78,7 +78,7 @@ def measure() -> None:
 
 
 def build(name: str) -> None:
-    from exchange.snapshots.requests import request_build
+    from exchange.snapshots.build_requests import request_build
     from exchange.snapshots.services import run_build
 
     row = request_build()

@@ -109,10 +109,10 @@ def load_market(size: MarketSize) -> None:
     from django.conf import settings
     from django.utils import timezone
 
-    from exchange.market.demo.graph import GraphSize
-    from exchange.market.demo.loading import Market
-    from exchange.market.demo.service import load_demo
-    from exchange.market.demo.visit_log import VisitLog
+    from exchange.demo.graph import GraphSize
+    from exchange.demo.loading import Market
+    from exchange.demo.service import load_demo
+    from exchange.demo.visit_log import VisitLog
 
     today = timezone.now().date()
     market = Market(SEED, size.campaigns, today, GraphSize(**size.parties))
@@ -123,8 +123,8 @@ def load_market(size: MarketSize) -> None:
 def repeat_campaigns(size: MarketSize) -> None:
     from django.db import connection, transaction
 
+    from exchange.demo.loading import FILLED
     from exchange.market.bulk import build_indexes_last
-    from exchange.market.demo.loading import FILLED
     from exchange.market.models import Campaign
 
     step = Campaign.objects.order_by("-pk").values_list("pk", flat=True)[0]

@@ -145,8 +145,9 @@ def post(question: Question, client: Client) -> Any:
 
 def make_key() -> str:
     """For explanations, which ad servers ask for."""
-    from exchange.accounts.models import Organisation, Scope
-    from exchange.accounts.services import create_api_key
+    from exchange.accounts.models import Organisation
+    from exchange.keys.models import Scope
+    from exchange.keys.services import create_api_key
     from exchange.market.models import Party
     from exchange.snapshots.keys import publish_keys
 

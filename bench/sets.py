@@ -78,7 +78,7 @@ def open_bookings(name: str, count: int) -> Set:
         draw_questions,
         make_market,
     )
-    from exchange.market.demo.graph import build_graph
+    from exchange.demo.graph import build_graph
     from exchange.snapshots.building import set_routes
     from exchange.snapshots.composing import Composer
 

@@ -59,7 +59,7 @@ def measure() -> None:
 
 
 def tell_build() -> None:
-    from exchange.snapshots.requests import request_build
+    from exchange.snapshots.build_requests import request_build
     from exchange.snapshots.services import run_build
 
     used, started, build = time.process_time(), time.perf_counter(), request_build()

@@ -49,7 +49,7 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, stop)
     application = load_application()
-    from exchange.uploads import BoundedParser
+    from exchange.site.uploads import BoundedParser
 
     HTTPChannel.parser_class = BoundedParser
     try:
@@ -66,8 +66,8 @@ def main() -> int:
 def load_application() -> WSGIApplication:
     """With the first request's waiting done, and with bounds on the later ones'."""
     import_module("exchange.wsgi")  # sets Django up, which the others need
-    from exchange.health import watch
-    from exchange.waits import limit_waits_of_pages
+    from exchange.site.health import watch
+    from exchange.site.waits import limit_waits_of_pages
     from exchange.wsgi import application
 
     # It tells of every request that waits for a thread.

@@ -84,17 +84,19 @@ INSTALLED_APPS = [
     "rest_framework",
     "exchange.accounts",
     "exchange.market",
+    "exchange.keys",
     "exchange.snapshots",
     "exchange.reports",
     "exchange.findings",
+    "exchange.demo",
     "exchange.web",
 ]
 
 MIDDLEWARE = [
-    "exchange.requests.RequestIdMiddleware",
-    "exchange.requests.ResponseCountMiddleware",
+    "exchange.site.middleware.RequestIdMiddleware",
+    "exchange.site.middleware.ResponseCountMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "exchange.requests.ContentSecurityPolicyMiddleware",
+    "exchange.site.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -151,7 +153,7 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
-    # Of workers and commands; pages have their own limits (waits.py).
+    # Of workers and commands; pages have their own limits (site/waits.py).
     "options": "-c idle_in_transaction_session_timeout=10min",
     **DATABASES["default"].get("OPTIONS", {}),
 }
@@ -233,7 +235,7 @@ LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"
 
 FILE_UPLOAD_HANDLERS = [
-    "exchange.uploads.OnlyOfPeople",
+    "exchange.site.uploads.OnlyOfPeople",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]

@@ -14,14 +14,10 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Role, User
-from exchange.accounts.services import (
-    create_api_key,
-    reset_password,
-    revoke_api_key,
-    save_organisation,
-    save_person,
-)
+from exchange.accounts.models import Role, User
+from exchange.accounts.services import reset_password, save_organisation, save_person
+from exchange.keys.models import ApiKey
+from exchange.keys.services import create_api_key, revoke_api_key
 from exchange.market import services
 from exchange.market.history import revert
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList

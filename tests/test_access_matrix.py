@@ -23,12 +23,13 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from exchange.accounts.models import ApiKey, Organisation, Role, Scope, User
-from exchange.accounts.services import create_api_key, hash_api_key, revoke_api_key
+from exchange.accounts.models import Organisation, Role, User
+from exchange.accounts.ownership import NotVisible
 from exchange.api.explaining import EXPLAIN_PATH
+from exchange.keys.models import ApiKey, Scope
+from exchange.keys.services import create_api_key, hash_api_key, revoke_api_key
 from exchange.market import services as market_services
 from exchange.market.models import Audience, Booking, Campaign, Edge, Party, ValueList
-from exchange.market.visibility import NotVisible
 from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
@@ -168,7 +169,8 @@ def test_nobody_gets_in_without_logging_in(name: str, world: World) -> None:
 
 def find_services() -> set[Callable[..., object]]:
     """Functions that take the person who asks, `by` or `requested_by`."""
-    names = ["exchange.accounts.services", "exchange.market.history", "exchange.reports.services"]
+    names = ["exchange.accounts.services", "exchange.keys.services"]
+    names += ["exchange.market.history", "exchange.reports.services"]
     names += [
         f"exchange.market.services.{module.name}"
         for module in iter_modules(market_services.__path__)

@@ -14,13 +14,13 @@ from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
-from exchange import health
 from exchange.broker import SENT_AT, TAKEN_KEY, look_at_queues
 from exchange.celery import app
-from exchange.health import Watch, watch
 from exchange.launcher.processes import Running
 from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
+from exchange.site import health
+from exchange.site.health import Watch, watch
 from tests.conftest import TreelineServer, forget_messages
 from tests.services import hung
 from tests.serving.history import SNAPSHOT_DAMAGES, History

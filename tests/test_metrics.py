@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from exchange.broker import SENT_AT
 from exchange.celery import app
-from exchange.health import watch
+from exchange.site.health import watch
 
 TOKEN = "a-long-random-token"
 

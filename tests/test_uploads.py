@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from exchange.accounts.models import User
-from exchange.uploads import MAX_BODY_BYTES, MAX_LIST_BYTES, most_bytes
+from exchange.site.uploads import MAX_BODY_BYTES, MAX_LIST_BYTES, most_bytes
 from tests.conftest import TreelineServer
 from tests.people import alice, operator
 
@@ -122,7 +122,7 @@ def test_a_strangers_file_is_not_kept(alice: User, settings: Settings, tmp_path:
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
     settings.FILE_UPLOAD_HANDLERS = [
-        "exchange.uploads.OnlyOfPeople",
+        "exchange.site.uploads.OnlyOfPeople",
         "tests.test_uploads.Remembering",
     ]
     Remembering.seen.clear()

@@ -1,5 +1,5 @@
-"""Organisations, people and keys in the operators' admin. Only an organisation's name is edited
-here; people and keys have pages of their own."""
+"""Organisations and people in the operators' admin. Only an organisation's name is edited here;
+people have pages of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Group
 
 from exchange.accounts.admin_site import ReadOnlyAdmin
-from exchange.accounts.models import ApiKey, Organisation, User
+from exchange.accounts.models import Organisation, User
 
 admin.site.unregister(Group)
 
@@ -26,11 +26,3 @@ class UserAdmin(ReadOnlyAdmin):
     list_filter = ("role", "is_active")
     list_select_related = ("organisation",)
     search_fields = ("username", "email")
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
-    exclude = ("hash",)
-    list_display = ("name", "start", "organisation", "expires_at", "revoked_at", "last_used_at")
-    list_select_related = ("organisation",)
-    search_fields = ("name", "start")

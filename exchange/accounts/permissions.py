@@ -5,61 +5,31 @@ Knows roles only; what belongs to which organisation is not decided here.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 
 from exchange.accounts.models import Role, User
+from exchange.kinds import KINDS, KindName
 
-Editable = Literal[
-    "party",
-    "edge",
-    "campaign",
-    "booking",
-    "audience",
-    "value_list",
-    "attribute",
-    "test_visit",
-    "api_key",
-    "person",
-    "organisation",
-]
 Job = Literal["snapshot_build", "report_run"]
 
-MAY_EDIT: dict[Role, frozenset[Editable]] = {
+MAY_EDIT: dict[Role, frozenset[KindName]] = {
     Role.VIEWER: frozenset(),
     Role.ANALYST: frozenset(),
     Role.CAMPAIGN_MANAGER: frozenset(
         {"campaign", "booking", "audience", "value_list", "test_visit"}
     ),
     Role.GRAPH_OPERATOR: frozenset({"party", "edge", "audience", "value_list", "attribute"}),
-    Role.ADMIN: frozenset(get_args(Editable)),
+    Role.ADMIN: frozenset(KINDS),
 }
-# The catalogue is one for all, and who takes part is the exchange's to say: only people of its
-# operator change them.
-OPERATORS_ONLY: frozenset[Editable] = frozenset({"attribute", "organisation"})
-
 MAY_START: dict[Role, frozenset[Job]] = {
     Role.VIEWER: frozenset(),
     Role.ANALYST: frozenset({"report_run"}),
     Role.CAMPAIGN_MANAGER: frozenset({"snapshot_build"}),
     Role.GRAPH_OPERATOR: frozenset({"snapshot_build"}),
     Role.ADMIN: frozenset({"snapshot_build", "report_run"}),
-}
-
-PLURALS: dict[Editable, str] = {
-    "party": "parties",
-    "edge": "edges",
-    "campaign": "campaigns",
-    "booking": "bookings",
-    "audience": "audiences",
-    "value_list": "value lists",
-    "attribute": "attributes",
-    "test_visit": "test visits",
-    "api_key": "API keys",
-    "person": "people",
-    "organisation": "organisations",
 }
 
 
@@ -71,11 +41,11 @@ def is_exchange_operator(user: User | AnonymousUser) -> bool:
     return user.is_superuser or (user.organisation is not None and user.organisation.is_operator)
 
 
-def may_edit(user: User | AnonymousUser, kind: Editable) -> bool:
-    """By role alone; whether it is theirs to edit is `market.visibility`'s to say."""
+def may_edit(user: User | AnonymousUser, kind: KindName) -> bool:
+    """By role alone; whether it is theirs to edit is `ownership`'s to say."""
     if not isinstance(user, User) or not user.is_active:
         return False
-    if kind in OPERATORS_ONLY and not is_exchange_operator(user):
+    if KINDS[kind].is_operators and not is_exchange_operator(user):
         return False
     return kind in MAY_EDIT[Role(user.role)]
 
@@ -88,6 +58,8 @@ def may_start(user: User | AnonymousUser, job: Job) -> bool:
     return job in MAY_START[Role(user.role)]
 
 
-def require_edit(user: User | AnonymousUser, kind: Editable) -> None:
+def require_edit(user: User | AnonymousUser, kind: KindName) -> None:
     if not may_edit(user, kind):
-        raise PermissionDenied(f"Your role may not change {PLURALS[kind]}. Ask an administrator.")
+        raise PermissionDenied(
+            f"Your role may not change {KINDS[kind].plural}. Ask an administrator."
+        )

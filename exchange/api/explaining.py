@@ -21,11 +21,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from exchange.accounts.models import ApiKey, User
+from exchange.accounts.models import User
+from exchange.keys.models import ApiKey
 from exchange.market.catalog import load_catalog
 from exchange.market.given_visits import GivenVisit, is_bid_request, read_given, write_time
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable
+from exchange.reading.explaining import Explanation, Line, Step, explain_campaign
 from exchange.serving.answers import CampaignId, Options, Paths, WarningNote
 from exchange.serving.callers import EXPLAIN_READ, Caller, unauthorized
 from exchange.serving.eligibility import service_for
@@ -35,7 +37,6 @@ from exchange.serving.openrtb import invalid_bid_request
 from exchange.serving.problems import CONTENT_TYPE, ProblemError, method_not_allowed, too_large
 from exchange.serving.rates import Buckets
 from exchange.serving.requests import MAX_BODY_BYTES, decode
-from exchange.web.explaining import Explanation, Line, Step, explain_campaign
 
 EXPLAIN_PATH = f"{PATH}:explain"
 MAX_EXPLAINED = 20

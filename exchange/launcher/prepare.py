@@ -93,7 +93,7 @@ def _kept_curl(port: int) -> str:
     """The last run's line, if its key still works: finding a telling visit takes seconds."""
     from django.conf import settings
 
-    from exchange.market.demo.access import read_key
+    from exchange.demo.access import read_key
 
     try:
         line = Welcome.read(settings.VAR_DIR).curl

@@ -6,7 +6,7 @@ words; whoever shows them to others passes them through `visibility.sight`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -17,7 +17,9 @@ from django.db import models
 from django.utils.text import Truncator
 
 from exchange.accounts.models import User
-from exchange.market import services
+from exchange.accounts.ownership import kind_of
+from exchange.kinds import Kind
+from exchange.market import kinds
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Revised, ValueList, ValueListVersion
 from exchange.market.names import load_values
@@ -186,18 +188,6 @@ def say_value(value: object) -> str:
     return "nothing" if value in (None, "") else str(value)
 
 
-SAVES: dict[str, Callable[..., Revised]] = {
-    "party": services.save_party,
-    "edge": services.save_edge,
-    "campaign": services.save_campaign,
-    "booking": services.save_booking,
-    "audience": services.save_audience,
-    "valuelist": services.save_value_list,
-    "attribute": services.save_attribute,
-    "testvisit": services.save_test_visit,
-}
-
-
 def revert(*, obj: Revised, to: int, by: User, confirmed: bool = False) -> Revised:
     """Saves an earlier state as a new revision, checked like any other save."""
     target = find_revision(obj, to)
@@ -208,8 +198,7 @@ def revert(*, obj: Revised, to: int, by: User, confirmed: bool = False) -> Revis
     if isinstance(obj, ValueList):
         number = target.event.current_number
         options["values"] = load_values(obj.pk, number, obj.type)
-    name = cast("str", obj._meta.model_name)
-    if name in {"campaign", "audience", "valuelist"}:
+    kind = cast("Kind", kind_of(obj))
+    if kind.is_tested:
         options["confirmed"] = confirmed
-    argument = {"valuelist": "value_list", "testvisit": "test_visit"}.get(name, name)
-    return SAVES[name](**{argument: obj}, by=by, **options)
+    return kinds.save(kind, obj, by=by, **options)

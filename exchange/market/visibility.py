@@ -1,8 +1,8 @@
-"""Who may see and change what: one table of owners and readers, asked by everything.
+"""What a person sees of the market: which rows, and how much of each.
 
-`visible` narrows a query, `require_change` guards a service, `sight` says how much of one object a
-person sees, `sight_price` how much of what a path costs, `may_name` whom. Nothing else decides
-about organisations; roles alone are `accounts.permissions`.
+`visible` narrows a query, `sight` says how much of one object a person sees, `sight_price` how much
+of what a path costs, `may_name` whom. Whose an object is says the table of `exchange.kinds`, and
+`accounts.ownership` who may change it; nothing else decides about organisations.
 """
 
 from __future__ import annotations
@@ -14,68 +14,25 @@ from itertools import pairwise
 from operator import or_
 from typing import Any, TypeVar
 
-from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.lookups import Exact
-from django.http import Http404
 
 from exchange.accounts.models import Organisation, User
-from exchange.accounts.permissions import Editable, is_exchange_operator, may_edit, require_edit
+from exchange.accounts.ownership import (
+    Person,
+    belonging_of,
+    may_see,
+    organisation_id_of,
+    owns,
+)
+from exchange.accounts.permissions import is_exchange_operator, may_edit
+from exchange.kinds import KINDS, KindName
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.querysets import ID_DIGITS
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
-Person = User | AnonymousUser
 
 REDACTED = "Only the seller, the buyer and the exchange see these conditions."
-
-
-class NotVisible(Http404):
-    """For this person the object does not exist."""
-
-
-@dataclass(frozen=True, slots=True)
-class Belonging:
-    """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
-    Without an owner it is the exchange's own, and everyone reads it. What is `shared` by the
-    exchange's organisation is read, and used by name, by everyone. `column` is a shorter way to the
-    owner that the database keeps, for queries: an object in memory may not have it yet. While the
-    campaign that it is of is a draft (`is_of_campaign`), readers do not see it."""
-
-    kind: Editable | None
-    owner: str | None
-    readers: tuple[str, ...] = ()
-    is_shared: bool = False
-    column: str | None = None
-    is_of_campaign: bool = False
-
-    @property
-    def owner_in_queries(self) -> str | None:
-        return self.column or self.owner
-
-
-BELONGINGS: dict[str, Belonging] = {
-    "party": Belonging("party", "organisation"),
-    "edge": Belonging("edge", "seller__organisation", ("buyer__organisation",)),
-    "campaign": Belonging("campaign", "advertiser__organisation"),
-    "booking": Belonging(
-        "booking",
-        "campaign__advertiser__organisation",
-        ("publisher__organisation",),
-        column="advertiser__organisation",
-        is_of_campaign=True,
-    ),
-    "audience": Belonging("audience", "organisation", is_shared=True),
-    "valuelist": Belonging("value_list", "organisation", is_shared=True),
-    "testvisit": Belonging("test_visit", "campaign__advertiser__organisation"),
-    "attribute": Belonging("attribute", None),
-    "apikey": Belonging("api_key", "organisation"),
-    "user": Belonging("person", "organisation"),
-    "eligiblevisits": Belonging(
-        None, "campaign__advertiser__organisation", ("publisher__organisation",)
-    ),
-}
 
 
 # Which kinds of party can stand at a side.
@@ -88,10 +45,8 @@ SIDES = {
 
 
 # Of which kind of party one must be to make something: a campaign is an advertiser's.
-MAKERS: dict[str, tuple[Party.Kind, ...]] = {
-    "campaign": SIDES["advertiser"],
-    "booking": SIDES["advertiser"],
-    "edge": SIDES["seller"],
+MAKERS: dict[KindName, tuple[Party.Kind, ...]] = {
+    kind.name: SIDES[kind.made_by] for kind in KINDS.values() if kind.made_by
 }
 
 
@@ -157,39 +112,10 @@ def explainable(campaigns: Rows, user: Person) -> Rows:
     return campaigns.filter(own | (Exists(booked) & ~Q(status=Campaign.Status.DRAFT)))
 
 
-def may_see(user: Person, obj: Model) -> bool:
-    belonging = belonging_of(obj)
-    if belonging.owner is None or is_exchange_operator(user):
-        return True
-    organisation_id = organisation_id_of(user)
-    if organisation_id is None:
-        return False
-    paths = (belonging.owner, *(() if is_draft(obj) else belonging.readers))
-    if any(follow(obj, path) == organisation_id for path in paths):
-        return True
-    return belonging.is_shared and is_of_operator(obj)
-
-
-def is_draft(obj: Model) -> bool:
-    campaign = getattr(obj, "campaign", None) if belonging_of(obj).is_of_campaign else None
-    return campaign is not None and bool(campaign.status == Campaign.Status.DRAFT)
-
-
 def is_of_draft() -> Q:
     """Row by row: with a join Postgres would begin with all drafts of the exchange."""
     campaign = Campaign.objects.order_by().filter(pk=OuterRef("campaign"))
     return Q(Exact(Subquery(campaign.values("status")), Campaign.Status.DRAFT))
-
-
-def is_of_operator(obj: Model) -> bool:
-    organisation = getattr(obj, "organisation", None)
-    return organisation is not None and bool(organisation.is_operator)
-
-
-def may_change(user: Person, obj: Model) -> bool:
-    """Asks no more than the object itself holds: for lists and buttons."""
-    kind = belonging_of(obj).kind
-    return kind is not None and may_edit(user, kind) and owns(user, obj)
 
 
 def kinds_of(user: Person) -> frozenset[str]:
@@ -201,81 +127,11 @@ def kinds_of(user: Person) -> frozenset[str]:
     return frozenset(parties.values_list("kind", flat=True).distinct())
 
 
-def may_create(user: Person, kind: Editable) -> bool:
+def may_create(user: Person, kind: KindName) -> bool:
     """For buttons: offers nothing whose form would have nobody to choose."""
     if not may_edit(user, kind):
         return False
     return is_exchange_operator(user) or not kinds_of(user).isdisjoint(MAKERS[kind])
-
-
-def owns(user: Person, obj: Model) -> bool:
-    if is_exchange_operator(user):
-        return True
-    owner = owner_id_of(obj)
-    return owner is not None and owner == organisation_id_of(user)
-
-
-def require_change(by: Person, obj: Model) -> None:
-    """For services. The saved row counts as well as the one in memory: an object can neither be
-    taken from nor given to another organisation by the change itself."""
-    kind = belonging_of(obj).kind
-    if kind is None:
-        raise PermissionDenied("People do not change this.")
-    stored = find_stored(obj)
-    if stored is None and is_ownerless(obj):
-        require_edit(by, kind)  # incomplete: whoever checks it next says what is missing
-        return
-    if not may_see(by, stored or obj):
-        raise NotVisible("There is no such object.")
-    require_edit(by, kind)
-    if stored is not None and not owns(by, stored):
-        raise PermissionDenied("It belongs to another organisation, which alone may change it.")
-    if not owns(by, obj):
-        raise NotVisible("There is no such object.")
-
-
-def is_ownerless(obj: Model) -> bool:
-    return belonging_of(obj).owner is not None and owner_id_of(obj) is None
-
-
-def organisation_id_of(user: Person) -> int | None:
-    if not isinstance(user, User) or not user.is_active:
-        return None
-    return user.organisation_id
-
-
-def owner_id_of(obj: Model) -> int | None:
-    """The organisation that an object belongs to; None if it is the exchange's own."""
-    owner = belonging_of(obj).owner
-    return follow(obj, owner) if owner else None
-
-
-def belonging_of(model: Model | type[Model]) -> Belonging:
-    return BELONGINGS[str(model._meta.model_name)]
-
-
-def follow(obj: Model, path: str) -> int | None:
-    """The id at the end of `seller__organisation`; None where something on the way is not set."""
-    *steps, last = path.split("__")
-    current: Any = obj
-    try:
-        for step in steps:
-            current = getattr(current, step)
-    except ObjectDoesNotExist:
-        return None
-    found: int | None = getattr(current, f"{last}_id", None)
-    return found
-
-
-def find_stored(obj: Model) -> Model | None:
-    """As saved, with what `follow` needs of it in the same query."""
-    if obj._state.adding or obj.pk is None:
-        return None
-    belonging = belonging_of(obj)
-    paths = [path for path in (belonging.owner, *belonging.readers) if path]
-    joins = {path.rpartition("__")[0] for path in paths} - {""}
-    rows: QuerySet[Model] = type(obj)._default_manager.filter(pk=obj.pk)
-    return rows.select_related(*sorted(joins)).first() if joins else rows.first()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from django.utils import timezone
 from exchange.serving.deltas import Delta, DeltaLogFolder
 from exchange.serving.directory import INDEX_FILE, DirectoryError, Manifest, SnapshotDirectory
 from exchange.serving.store import SnapshotStore
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.drafting import MAX_REINSERTED, Draft, Served, draft_delta
 from exchange.snapshots.market import Market, one_moment
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from exchange.snapshots.quarantine import record_quarantine
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.stopping import note_changes, note_record
 from matcher_ext import Snapshot, SnapshotError
 from matcher_ext.values import CompiledCatalog

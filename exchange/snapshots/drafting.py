@@ -8,7 +8,7 @@ smallest causes go first, the others are named.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -57,6 +57,7 @@ from matcher_ext.values import CompiledCatalog
 from targeting import ExpressionError
 
 MAX_REINSERTED = 20_000
+NAMED_IN_EXPRESSIONS = {ChangeKind.ATTRIBUTE, ChangeKind.AUDIENCE, ChangeKind.VALUE_LIST}
 MAX_LENT = 10_000  # characters; a long list is quicker found in the snapshot
 
 
@@ -114,8 +115,19 @@ def draft_delta(
     if not changes:
         return None
     with no_collection():
-        drafter = Drafter(changes, read_surroundings(position), served, limit)
+        market = read_surroundings(position)
+        drafter = Drafter(with_quarantined(changes), market, served, limit)
         return drafter.draft(), drafter.market
+
+
+def with_quarantined(changes: Changes) -> Changes:
+    """A new audience, list or value may be what somebody's expression was waiting for."""
+    if changes.ids.keys().isdisjoint(NAMED_IN_EXPRESSIONS):
+        return changes
+    ids = defaultdict(set, {kind: set(found) for kind, found in changes.ids.items()})
+    for row in Quarantined.objects.all():
+        ids[ChangeKind(row.kind)].add(row.object_id)
+    return Changes(ids, changes.many, changes.former)
 
 
 class Drafter:
@@ -131,7 +143,6 @@ class Drafter:
         self._composer = Composer(market, self._draft.quarantine)
         self._prepared_campaigns: set[int] = set()
         self._prepared_paths: set[tuple[int, ...]] = set()
-        self._retry_quarantined()
         self._graph_change = find_graph_change(changes, market)
 
     def draft(self) -> Draft:
@@ -141,16 +152,6 @@ class Drafter:
         self._redefine()
         self._compose(chosen)
         return self._draft
-
-    def _retry_quarantined(self) -> None:
-        """A new audience, list or value may be what somebody's expression was waiting for."""
-        if self._changes.ids.keys() & {
-            ChangeKind.ATTRIBUTE,
-            ChangeKind.AUDIENCE,
-            ChangeKind.VALUE_LIST,
-        }:
-            for row in Quarantined.objects.all():
-                self._changes.ids[ChangeKind(row.kind)].add(row.object_id)
 
     def _defer_what_is_whole(self) -> None:
         self._draft.deferred += [

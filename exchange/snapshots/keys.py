@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey
+from exchange.keys.models import ApiKey
 from exchange.serving.directory import KeyEntry, SnapshotDirectory
 from exchange.serving.key_use import read_key_use, remove_stale_files
 from exchange.serving.store import SnapshotStore

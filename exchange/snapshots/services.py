@@ -17,6 +17,7 @@ from exchange.serving.directory import DirectoryError, content_id, write_info
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.store import SnapshotStore
 from exchange.snapshots.activation import activate
+from exchange.snapshots.build_requests import request_build, start_on_commit
 from exchange.snapshots.building import Built, describe, write_snapshot
 from exchange.snapshots.checking import SAMPLED_VISITS, SnapshotWrongError, check_snapshot
 from exchange.snapshots.collection import no_collection
@@ -33,7 +34,6 @@ from exchange.snapshots.mending import mend
 from exchange.snapshots.models import DeltaLog, Phase, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError, Listener, Progress, ignore_progress
 from exchange.snapshots.quarantine import Quarantine, read_former_texts, record_quarantine
-from exchange.snapshots.requests import request_build, start_on_commit
 from matcher_ext import SnapshotError
 
 Status = SnapshotBuild.Status

@@ -1,7 +1,7 @@
 """What operators are warned of: builds that fail, and saved changes that nobody serves.
 
-Looked at every second by the thread that looks at everything (`exchange.health`); a scrape reads
-what it saw last.
+Looked at every second by the thread that looks at everything (`site.health`); a scrape reads what
+it saw last.
 """
 
 from __future__ import annotations

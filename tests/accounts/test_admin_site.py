@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from exchange.accounts.models import Organisation, Role
-from exchange.accounts.services import create_api_key
+from exchange.keys.services import create_api_key
 from tests.access_table import World, furnish
 from tests.trading import Exchange, exchange
 

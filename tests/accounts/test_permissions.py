@@ -12,14 +12,14 @@ from exchange.accounts.models import Role, User
 from exchange.accounts.permissions import (
     MAY_EDIT,
     MAY_START,
-    Editable,
     Job,
     may_edit,
     may_start,
     require_edit,
 )
+from exchange.kinds import KindName
 
-EDITS: dict[str, set[Editable]] = {
+EDITS: dict[str, set[KindName]] = {
     "alice": {"campaign", "booking", "audience", "value_list", "test_visit"},
     "bob": {"party", "edge", "audience", "value_list", "attribute"},
     "carol": set(),
@@ -38,10 +38,10 @@ STARTS: dict[str, set[Job]] = {
 }
 
 
-@pytest.mark.parametrize("kind", get_args(Editable))
+@pytest.mark.parametrize("kind", get_args(KindName))
 @pytest.mark.parametrize("name", EDITS)
 def test_a_role_edits_what_the_table_says(
-    name: str, kind: Editable, request: pytest.FixtureRequest
+    name: str, kind: KindName, request: pytest.FixtureRequest
 ) -> None:
     assert may_edit(request.getfixturevalue(name), kind) is (kind in EDITS[name])
 
@@ -59,7 +59,7 @@ def test_every_role_is_in_both_tables() -> None:
 
 
 def test_a_visitor_who_is_not_logged_in_edits_nothing() -> None:
-    assert not any(may_edit(AnonymousUser(), kind) for kind in get_args(Editable))
+    assert not any(may_edit(AnonymousUser(), kind) for kind in get_args(KindName))
     assert not any(may_start(AnonymousUser(), job) for job in get_args(Job))
 
 

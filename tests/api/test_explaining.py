@@ -10,17 +10,18 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from exchange.accounts.models import Organisation, Scope
-from exchange.accounts.services import create_api_key
+from exchange.accounts.models import Organisation
 from exchange.api import explaining
 from exchange.api.explaining import EXPLAIN_PATH
+from exchange.keys.models import Scope
+from exchange.keys.services import create_api_key
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import REDACTED
 from exchange.serving.eligibility import service_for
 from exchange.serving.rates import Buckets
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from tests.trading import Exchange, exchange
 

@@ -24,11 +24,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from exchange.accounts.models import Scope
-from exchange.accounts.services import create_api_key
 from exchange.api import explaining
 from exchange.api.explaining import EXPLAIN_PATH
 from exchange.api.openapi import describe_api
+from exchange.keys.models import Scope
+from exchange.keys.services import create_api_key
 from exchange.market.seed import seeded_catalog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import service_for

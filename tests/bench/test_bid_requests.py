@@ -10,9 +10,9 @@ import pytest
 
 from bench.bid_requests import draw_bid_requests, make_bid_request, write_consent
 from bench.questions import Question, ask_rows
-from exchange.market.demo.publishers import PUBLISHERS
-from exchange.market.demo.visit_table import make_day
-from exchange.market.demo.visits import open_source
+from exchange.demo.publishers import PUBLISHERS
+from exchange.demo.visit_table import make_day
+from exchange.demo.visits import open_source
 from exchange.market.seed import seeded_catalog
 from exchange.serving.openrtb import Impression, read_impressions, read_sources
 from exchange.serving.tcf import Consent, read_consent

@@ -13,7 +13,7 @@ from bench import load_eligibility
 from bench.demo_exchange import DEMO_GRAPH, KEY, SEED, ExchangeSize, make_market, open_exchange
 from bench.in_process import Process
 from bench.questions import BATCHES, BID_REQUESTS, VISITS, Kind
-from exchange.market.demo.graph import build_graph
+from exchange.demo.graph import build_graph
 
 TINY = ExchangeSize("tiny", DEMO_GRAPH, campaigns=150)
 

@@ -9,8 +9,8 @@ import pytest
 from bench import pages
 from bench.addresses import LEFT_OUT, ask_all, find_names, is_left_out
 from exchange.accounts.models import User
-from exchange.market.demo import access
-from exchange.market.demo.loading import Market, load_market
+from exchange.demo import access
+from exchange.demo.loading import Market, load_market
 from exchange.snapshots.models import SnapshotBuild
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from bench.questions import BATCHES, BID_REQUESTS, VISITS, Kind, make_kinds, read_log
-from exchange.market.demo.publishers import PUBLISHERS
-from exchange.market.demo.visit_log import VisitLog, write_missing_days
+from exchange.demo.publishers import PUBLISHERS
+from exchange.demo.visit_log import VisitLog, write_missing_days
 from exchange.serving.requests import batch_decoder, decode, request_decoder
 
 

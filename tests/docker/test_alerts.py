@@ -13,9 +13,9 @@ import yaml
 from django.conf import settings
 from django.test import Client
 
-from exchange.health import watch
 from exchange.queues import QUEUES
 from exchange.serving.directory import SnapshotDirectory
+from exchange.site.health import watch
 from tests.serving.asking import Client as AdServer
 from tests.serving.conftest import EligibilityServer, running_server
 from tests.serving.published import publish, publish_keys

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from exchange.accounts.models import Organisation, User
 from exchange.market.models import Campaign, Party
-from exchange.snapshots.requests import request_build
+from exchange.snapshots.build_requests import request_build
 from tests.e2e.conftest import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]

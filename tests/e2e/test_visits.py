@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking
-from exchange.snapshots.requests import request_build
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.services import run_build
 from tests.e2e.conftest import Visitor
 

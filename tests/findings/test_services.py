@@ -21,7 +21,7 @@ from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import REDACTED
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
-from exchange.snapshots.requests import request_build
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.services import run_build
 from tests.rivals import overlap
 from tests.trading import Exchange, exchange

@@ -179,8 +179,8 @@ def readers(parties: dict[str, Party]) -> dict[str, Client]:
 
 
 def test_no_list_reads_a_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", COUNT_LIMIT)
-    monkeypatch.setattr("exchange.web.paging.SEARCHED_COUNT_LIMIT", COUNT_LIMIT // 4)
+    monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", COUNT_LIMIT)
+    monkeypatch.setattr("exchange.reading.paging.SEARCHED_COUNT_LIMIT", COUNT_LIMIT // 4)
     parties = fill(20_000)
     with connection.cursor() as cursor:
         cursor.execute(AS_IF_LARGE)

@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import Organisation, Role, User
+from exchange.accounts.ownership import NotVisible
 from exchange.market.models import Audience, Campaign, Edge, ValueList
 from exchange.market.services import (
     check_expression,
@@ -14,7 +15,6 @@ from exchange.market.services import (
     save_edge,
     save_value_list,
 )
-from exchange.market.visibility import NotVisible
 from targeting import ExpressionError
 from tests.trading import Exchange, exchange
 

@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models import Model
 
 from exchange.accounts.models import Organisation, User
+from exchange.accounts.ownership import owner_id_of
 from exchange.findings.services import check_booking
 from exchange.market.expressions import check_expression
 from exchange.market.impact import impact_of_audience
@@ -37,7 +38,6 @@ from exchange.market.services import (
     save_value_list,
     saving,
 )
-from exchange.market.visibility import owner_id_of
 from exchange.uniqueness import save_unique
 from targeting import ExpressionError
 from tests.market.places import found

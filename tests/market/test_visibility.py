@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 
 from exchange.accounts.models import Organisation, Role, User
+from exchange.accounts.ownership import BELONGINGS, NotVisible, may_change, may_see, require_change
 from exchange.market.models import (
     Attribute,
     Audience,
@@ -20,18 +21,13 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.visibility import (
-    BELONGINGS,
     CONDITIONS,
     OUTLINE,
     REDACTED,
     WHOLE,
-    NotVisible,
     Sight,
     explainable,
-    may_change,
-    may_see,
     owned,
-    require_change,
     sight,
     visible,
 )

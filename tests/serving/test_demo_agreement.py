@@ -23,7 +23,7 @@ from bench.demo_exchange import (
     write_keys,
 )
 from bench.questions import Question
-from exchange.market.demo.graph import build_graph
+from exchange.demo.graph import build_graph
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint

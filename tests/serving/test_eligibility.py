@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from exchange.accounts.services import hash_api_key
+from exchange.keys.services import hash_api_key
 from exchange.serving.answers import Options, Order, Paths
 from exchange.serving.directory import (
     BOOKINGS_FILE,

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 
 from exchange.market.models import Booking
 from exchange.serving.directory import INDEX_FILE, SnapshotDirectory
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.models import Phase, SnapshotBuild
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import claim, has_readable_snapshot
 from tests.snapshots.story import Story, run_campaign
 

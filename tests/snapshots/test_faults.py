@@ -23,9 +23,9 @@ from exchange.serving.directory import INDEX_FILE, STAGED_PREFIX, SnapshotDirect
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import activation, building, checking, deltas, services
 from exchange.snapshots.activation import CannotActivateError, activate
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.deltas import WRITER_LOCK, write_changes
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build, sweep
 from tests.snapshots.steps import AMERICAN, build, make_stale, served_names
 from tests.snapshots.story import Story

@@ -7,8 +7,9 @@ from datetime import timedelta
 from django.utils import timezone
 from pytest_django import Settings
 
-from exchange.accounts.models import ApiKey, Organisation
-from exchange.accounts.services import create_api_key, revoke_api_key
+from exchange.accounts.models import Organisation
+from exchange.keys.models import ApiKey
+from exchange.keys.services import create_api_key, revoke_api_key
 from exchange.serving.directory import SnapshotDirectory, hash_key
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.key_use import KeyUse

@@ -18,10 +18,10 @@ from exchange.serving.recovery import REQUEST_FILE
 from exchange.serving.stops import STOPS_FILE, Stops, read_stops
 from exchange.snapshots import activation
 from exchange.snapshots.activation import activate, roll_back
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.deltas import DamagedLogError, open_served, write_changes
 from exchange.snapshots.keys import publish_keys
 from exchange.snapshots.models import Change, DeltaLog, SnapshotBuild
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import has_readable_snapshot, run_build, sweep
 from tests.serving.history import (
     SNAPSHOT_DAMAGES,

@@ -18,11 +18,11 @@ from exchange.serving.directory import INDEX_FILE, MANIFEST_FILE, SnapshotDirect
 from exchange.serving.eligibility import EligibilityService
 from exchange.snapshots import services
 from exchange.snapshots.activation import KEPT_SNAPSHOTS, activate
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.building import Built
 from exchange.snapshots.checking import check_snapshot
 from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import MAX_ATTEMPTS, claim, run_build, sweep
 from tests.people import hire
 from tests.snapshots.steps import AMERICAN, build, eligible, make_stale

@@ -32,11 +32,11 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.serving.visits import PUBLISHER
 from exchange.snapshots import deltas, services
 from exchange.snapshots.activation import activate, roll_back
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.changes import count_changes
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.market import Market, one_moment, read_market
 from exchange.snapshots.models import Change, DeltaLog, Quarantined, SnapshotBuild
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from targeting import parse
 from tests.snapshots.story import Story, connect, run_campaign, tell

@@ -18,7 +18,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from exchange.accounts.models import Organisation
-from exchange.accounts.services import create_api_key
+from exchange.keys.services import create_api_key
 from exchange.market.models import Campaign, Party
 from exchange.serving.deltas import DeltaLogFolder
 from exchange.serving.directory import (

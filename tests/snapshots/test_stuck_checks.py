@@ -15,8 +15,8 @@ from exchange.launcher.processes import Running
 from exchange.launcher.supervisor import WORKERS
 from exchange.market.models import Campaign
 from exchange.serving.directory import SnapshotDirectory
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.models import SnapshotBuild
-from exchange.snapshots.requests import request_build
 from tests.conftest import start_workers_of_the_launcher
 from tests.snapshots.steps import is_over, served_names, wait_until
 from tests.snapshots.story import Story

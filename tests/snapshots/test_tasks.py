@@ -12,8 +12,8 @@ from django.conf import settings as django_settings
 from django.db import connection, transaction
 
 from exchange.accounts.models import Organisation, Role
-from exchange.accounts.services import create_api_key, revoke_api_key
 from exchange.celery import app
+from exchange.keys.services import create_api_key, revoke_api_key
 from exchange.launcher.processes import Running
 from exchange.market.models import Campaign
 from exchange.market.services import save_campaign

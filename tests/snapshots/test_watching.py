@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from exchange.health import Watch
 from exchange.market.models import Campaign
-from exchange.requests import RESPONSES
+from exchange.site.health import Watch
+from exchange.site.middleware import RESPONSES
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import DeltaLog, SnapshotBuild
 from exchange.snapshots.watching import BuildWatch

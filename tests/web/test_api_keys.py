@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from exchange.accounts.models import ApiKey, Role
+from exchange.accounts.models import Role
 from exchange.accounts.seeds import SHOWN_AGAIN
-from exchange.accounts.services import create_api_key, hash_api_key
+from exchange.keys.models import ApiKey
+from exchange.keys.services import create_api_key, hash_api_key
 from tests.rivals import overlap
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn

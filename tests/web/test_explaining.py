@@ -10,7 +10,7 @@ from django.utils import timezone
 from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import REDACTED
-from exchange.web.explaining import LINES_SHOWN, Explanation, Step, explain_campaign
+from exchange.reading.explaining import LINES_SHOWN, Explanation, Step, explain_campaign
 from tests.trading import Exchange, exchange
 
 __all__ = ["exchange"]

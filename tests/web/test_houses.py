@@ -16,8 +16,8 @@ from pytest_django import Settings
 
 from exchange.accounts.models import Role
 from exchange.market.models import Booking, Campaign, Edge
+from exchange.reading.passing import measure_passing
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
-from exchange.web.passing import measure_passing
 from exchange.web.templatetags.treeline import share
 from tests.trading import Exchange, House, exchange
 from tests.web.conftest import LogIn

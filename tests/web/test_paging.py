@@ -8,7 +8,7 @@ from django.db.models.functions import Length
 from django.http import Http404, QueryDict
 
 from exchange.market.models import Campaign, Edge, Party
-from exchange.web.paging import PAGE_SIZE, Order, Page, count_roughly, read_page, write_cursor
+from exchange.reading.paging import PAGE_SIZE, Order, Page, count_roughly, read_page, write_cursor
 
 BY_NAME = Order(("name",))
 BY_NAMES = Order(("seller__name", "buyer__name"))
@@ -61,7 +61,7 @@ def test_a_row_that_vanished_does_not_lose_the_place() -> None:
 
 
 def test_says_that_there_are_more_than_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", 20)
+    monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", 20)
     assert read_parties().shown_total == "more than 20"
 
 
@@ -78,7 +78,7 @@ def test_large_numbers_are_told_roughly_and_small_ones_exactly(
 ) -> None:
     live = Campaign.objects.filter(status="live")
     assert count_roughly(live) == "60"
-    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", 20)
+    monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", 20)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE market_campaign")
     assert count_roughly(live) == "about 60"
@@ -89,6 +89,6 @@ def test_a_guess_that_is_too_low_is_not_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Postgres expects one row in two hundred to satisfy what it has no frequencies of."""
-    monkeypatch.setattr("exchange.web.paging.COUNT_LIMIT", 20)
+    monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", 20)
     doubled = Campaign.objects.annotate(letters=Length("name")).filter(letters=9)
     assert count_roughly(doubled) == "more than 20"

@@ -11,10 +11,10 @@ from exchange.accounts.models import User
 from exchange.findings.services import check_booking
 from exchange.market.impact import EdgeUse, impact_of_edge
 from exchange.market.models import Booking, Edge, Party
+from exchange.reading.explaining import explain_campaign
+from exchange.reading.paths import find_paths
 from exchange.snapshots.composing import Composer, Entry
 from exchange.snapshots.market import read_bookings, read_campaigns, read_surroundings
-from exchange.web.explaining import explain_campaign
-from exchange.web.paths import find_paths
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from exchange.accounts.models import Role, User
 from exchange.market.models import Audience, Edge, ValueList
 from exchange.market.services import save_audience, save_value_list
 from exchange.market.visibility import PriceSight, sight_price
-from exchange.snapshots.requests import request_build
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.services import run_build
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn

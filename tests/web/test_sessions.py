@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from exchange.accounts.models import User
-from exchange.market.demo.access import PASSWORD
+from exchange.demo.access import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -15,9 +15,9 @@ from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.seed import read_attributes
 from exchange.serving.visits import flatten
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import DeltaLog
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import run_build
 from exchange.web.visit_texts import EXAMPLE_VISIT, VisitProblemError, read_visit
 from tests.market.places import found

@@ -6,7 +6,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.models.uses import WithExpression, index_uses
 from exchange.market.querysets import AudienceQuerySet
 
@@ -46,7 +46,7 @@ class Audience(Revised, WithExpression):
             models.UniqueConstraint(
                 fields=["organisation", "name"],
                 name="audience_name_per_organisation",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="There is already an audience of that name.",
             ),
             models.CheckConstraint(

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from exchange.market.models.campaigns import Campaign
 from exchange.market.models.parties import Party
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.querysets import BookingQuerySet
 
 DEFAULT_HOPS = 5
@@ -79,7 +79,7 @@ class Booking(Revised):
             models.UniqueConstraint(
                 fields=["campaign", "publisher"],
                 name="booking_once_per_pair",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="This campaign is already booked with this publisher.",
             ),
             models.CheckConstraint(

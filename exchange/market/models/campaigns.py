@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from exchange.market.models.parties import Party
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.models.uses import WithExpression, index_uses
 from exchange.market.querysets import CampaignQuerySet
 from exchange.market.words import Words
@@ -77,7 +77,7 @@ class Campaign(Revised, WithExpression):
             models.UniqueConstraint(
                 fields=["advertiser", "name"],
                 name="campaign_name_per_advertiser",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="This advertiser already has a campaign of that name.",
             ),
             models.CheckConstraint(
@@ -116,6 +116,10 @@ class Campaign(Revised, WithExpression):
     @property
     def is_live(self) -> bool:
         return self.status == Campaign.Status.LIVE
+
+    @property
+    def is_draft(self) -> bool:
+        return self.status == Campaign.Status.DRAFT
 
     def is_ended(self, at: datetime) -> bool:
         """Follows from the flight: nobody has to end a campaign."""

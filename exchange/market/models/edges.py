@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from exchange.market.models.parties import Party
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.models.uses import WithExpression, index_uses
 from exchange.market.querysets import EdgeQuerySet
 
@@ -59,7 +59,7 @@ class Edge(Revised, WithExpression):
             models.UniqueConstraint(
                 fields=["seller", "buyer"],
                 name="edge_once_per_pair",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="This seller already sells to this buyer. Edit that edge.",
             ),
             models.CheckConstraint(

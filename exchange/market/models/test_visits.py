@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from exchange.market.models.campaigns import Campaign
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.querysets import TestVisitQuerySet
 
 
@@ -31,7 +31,7 @@ class TestVisit(Revised):
             models.UniqueConstraint(
                 fields=["campaign", "name"],
                 name="test_visit_name_per_campaign",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="This campaign already has a test visit of that name.",
             ),
             models.CheckConstraint(condition=~Q(name=""), name="test_visit_has_a_name"),

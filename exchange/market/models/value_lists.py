@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import Q
 
 from exchange.market.models.audiences import MARK_NAME, NAME_RULES, RESERVED
-from exchange.market.models.revised import Revised, is_kept, keep_revisions
+from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.querysets import ValueListQuerySet
 
 MAX_VALUES = 1_000_000
@@ -45,7 +45,7 @@ class ValueList(Revised):
             models.UniqueConstraint(
                 fields=["organisation", "name"],
                 name="value_list_name_per_organisation",
-                condition=is_kept(),
+                condition=while_kept(),
                 violation_error_message="There is already a list of that name.",
             ),
             models.CheckConstraint(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.catalog import as_engine_attribute
 from exchange.market.impact import check_domain_users, impact_of_attribute, refuse_if_used
 from exchange.market.models import Attribute
 from exchange.market.services.holding import CATALOGUE, hold_names
-from exchange.market.services.saving import keep, lock_before, one_save, retire
-from exchange.market.visibility import require_change
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from targeting.catalog import CatalogError
 
 
@@ -27,7 +27,7 @@ def save_attribute(
     if before:
         refuse_another_meaning(before, attribute)
         check_domain_users(before, attribute)
-    keep(attribute, by)
+    save_row(attribute, by)
     return attribute
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import impact_of_audience, refuse_if_used
 from exchange.market.models import Audience, ValueList
 from exchange.market.names import with_audience
 from exchange.market.services.expressions import check_own_expression
 from exchange.market.services.holding import hold_names
-from exchange.market.services.saving import keep, lock_before, one_save, retire
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.market.services.test_visits import refuse_new_failures
 from exchange.market.uses import note_uses
-from exchange.market.visibility import require_change
 
 
 @one_save()
@@ -38,7 +38,7 @@ def save_audience(
             lambda names, catalog: with_audience(names, audience, catalog),
         )
     note_uses(audience, expression)
-    keep(audience, by)
+    save_row(audience, by)
     return audience
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.services.holding import hold, hold_references, refuse_retired
-from exchange.market.services.saving import keep, lock_before, one_save, retire
-from exchange.market.visibility import require_change
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 
 
 @one_save()
@@ -22,7 +22,7 @@ def save_booking(*, booking: Booking, by: User, expected_version: int | None = N
     refuse_retired(booking, before, "publisher", "campaign")
     booking.advertiser_id = booking.campaign.advertiser_id
     check_pins(booking)
-    keep(booking, by)
+    save_row(booking, by)
     return booking
 
 

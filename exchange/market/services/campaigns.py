@@ -4,12 +4,12 @@ ones must be confirmed. Stopping is never refused."""
 from __future__ import annotations
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import owner_id_of, require_change
 from exchange.market.models import Campaign
 from exchange.market.services.expressions import note_own_expression
 from exchange.market.services.holding import hold_names, hold_references, refuse_retired
-from exchange.market.services.saving import keep, lock_before, one_save, retire
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.market.services.test_visits import refuse_failing_visits
-from exchange.market.visibility import owner_id_of, require_change
 
 
 @one_save()
@@ -30,7 +30,7 @@ def save_campaign(
     expression = note_own_expression(campaign, before)
     if before and expression and not confirmed and serves_more(campaign, before):
         refuse_failing_visits(campaign, expression)
-    keep(campaign, by)
+    save_row(campaign, by)
     return campaign
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import owner_id_of, require_change
 from exchange.market.impact import pinned_bookings
 from exchange.market.models import Edge
 from exchange.market.services.expressions import note_own_expression
 from exchange.market.services.holding import hold_names, hold_references, refuse_retired
-from exchange.market.services.saving import keep, lock_before, one_save, retire
-from exchange.market.visibility import owner_id_of, require_change
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 
 
 @one_save()
@@ -24,7 +24,7 @@ def save_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> E
     if before and (before.seller_id, before.buyer_id) != (edge.seller_id, edge.buyer_id):
         refuse_to_break_pins(before)
     note_own_expression(edge, before)
-    keep(edge, by)
+    save_row(edge, by)
     return edge
 
 

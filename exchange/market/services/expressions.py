@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 
+from exchange.accounts.ownership import owner_id_of
 from exchange.market.expressions import check_expression
 from exchange.market.models import Audience, Campaign, Edge
 from exchange.market.uses import note_uses
-from exchange.market.visibility import owner_id_of
 from targeting import Expression, ExpressionError
 
 

@@ -6,10 +6,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import count_uses_of_organisation
 from exchange.market.models import Booking, Campaign, Edge, Party
-from exchange.market.services.saving import keep, lock_before, one_save, retire
-from exchange.market.visibility import require_change
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 
 
 @one_save()
@@ -20,7 +20,7 @@ def save_party(*, party: Party, by: User, expected_version: int | None = None) -
     party.full_clean()
     if before and before.organisation_id != party.organisation_id:
         refuse_to_lose_names(before)
-    keep(party, by)
+    save_row(party, by)
     return party
 
 

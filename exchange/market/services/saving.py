@@ -16,13 +16,15 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from exchange.accounts.models import User
+from exchange.announcing import announce
 from exchange.market.models import Revised
 from exchange.market.recording import recording
-from exchange.snapshots.requests import announce_changes
 from exchange.uniqueness import save_unique
 
 Row = TypeVar("Row", bound=Revised)
 
+# Brings what was saved to the servers. A name: who does it stands above the market.
+WRITE_CHANGES = "snapshots.write_changes"
 # Postgres' words for a circle of locks, and for a lock that did not come in time.
 NOT_GRANTED = frozenset({"40P01", "55P03"})
 
@@ -72,7 +74,7 @@ def lock_before(row: Row, expected_version: int | None) -> Row | None:
     return before
 
 
-def keep(row: Row, by: User) -> Row:
+def save_row(row: Row, by: User) -> Row:
     """Saves under the person's name. The version is the database's to count."""
     row.updated_by = by
     with recording(by=by):
@@ -84,4 +86,10 @@ def keep(row: Row, by: User) -> Row:
 
 def retire(row: Row, by: User) -> Row:
     row.retired_at = timezone.now()
-    return keep(row, by)
+    return save_row(row, by)
+
+
+def announce_changes() -> None:
+    """Once the transaction is over: triggers have noted what it changed, so a lost message costs
+    a second at most."""
+    transaction.on_commit(lambda: announce(WRITE_CHANGES), robust=True)

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader, check_expression
 from exchange.market.given_visits import read_given, write_time
@@ -21,8 +22,7 @@ from exchange.market.impact import MAX_REHEARSED, reach
 from exchange.market.models import Campaign, TestVisit
 from exchange.market.names import Names, load_names
 from exchange.market.services.holding import refuse_retired
-from exchange.market.services.saving import keep, lock_before, one_save, retire
-from exchange.market.visibility import require_change
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import PUBLISHER, stamp
 from targeting import Catalog, Expression, ExpressionError
@@ -71,7 +71,7 @@ def save_test_visit(
     test_visit.visit = settle_visit(test_visit.visit)
     if before is None and test_visit.campaign.test_visits.kept().count() >= MAX_VISITS:
         raise ValidationError(f"A campaign has at most {MAX_VISITS} test visits.")
-    return keep(test_visit, by)
+    return save_row(test_visit, by)
 
 
 def hold_campaign(test_visit: TestVisit) -> None:

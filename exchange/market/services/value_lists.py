@@ -11,14 +11,14 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.market.impact import check_list_users, impact_of_value_list, refuse_if_used
 from exchange.market.models import ValueList, ValueListVersion
 from exchange.market.models.value_lists import MAX_VALUES
 from exchange.market.names import Values, load_values, with_values
 from exchange.market.services.audiences import hold_own_names, refuse_shared_name
-from exchange.market.services.saving import keep, lock_before, one_save, retire
+from exchange.market.services.saving import lock_before, one_save, retire, save_row
 from exchange.market.services.test_visits import refuse_new_failures
-from exchange.market.visibility import require_change
 
 FIRST_SHOWN = 10
 MAX_GIVEN = 4 * MAX_VALUES  # with repetitions
@@ -96,7 +96,7 @@ def save_value_list(
         cleaned = clean_whole(value_list, values).values
         save_checked(value_list, cleaned, before, by, confirmed=confirmed)
     else:
-        keep(value_list, by)
+        save_row(value_list, by)
     return value_list
 
 
@@ -184,13 +184,13 @@ def save_values(value_list: ValueList, values: Values, before: ValueList | None,
     current: Values = () if before is None else current_values(before)
     difference = difference_of(current, values)
     if before and not difference.added_count and not difference.removed_count:
-        keep(value_list, by)
+        save_row(value_list, by)
         return
     if before:
         check_list_users(before, values)
     value_list.current_number = before.current_number + 1 if before else 1
     value_list.value_count = len(values)
-    keep(value_list, by)
+    save_row(value_list, by)
     write_version(value_list, values, difference, by)
 
 

@@ -9,7 +9,7 @@ from exchange.web.forms.reuse import (
     TestVisitForm,
     ValueListForm,
 )
-from exchange.web.forms.saving import PersonForm, save_form
+from exchange.web.forms.saving import SavingForm, save_form
 from exchange.web.forms.visits import VisitForm
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "ChangeValuesForm",
     "EdgeForm",
     "PartyForm",
-    "PersonForm",
+    "SavingForm",
     "TestVisitForm",
     "ValueListForm",
     "VisitForm",

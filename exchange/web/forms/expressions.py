@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from exchange.market.services import check_expression
-from exchange.web.forms.saving import PersonForm
+from exchange.web.forms.saving import SavingForm
 from targeting import ExpressionError
 
 
-class ExpressionForm(PersonForm):
+class ExpressionForm(SavingForm):
     """`problems` says what is wrong with the expression and where."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

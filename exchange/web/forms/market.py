@@ -16,11 +16,11 @@ from exchange.accounts.models import Organisation
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned
+from exchange.reading.paths import offer_pins
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.picking import CampaignPicker
-from exchange.web.forms.saving import PersonForm, confirmation, offer_parties
-from exchange.web.paths import offer_pins
+from exchange.web.forms.saving import SavingForm, confirmation, offer_parties
 
 MINUTES = "%Y-%m-%dT%H:%M"
 
@@ -32,7 +32,7 @@ class FlightInput(forms.DateTimeInput):
         super().__init__(format=MINUTES, attrs={"type": "datetime-local", "data-utc": ""})
 
 
-class PartyForm(PersonForm):
+class PartyForm(SavingForm):
     class Meta:
         model = Party
         fields = ["name", "kind", "seller_id", "domain", "organisation"]
@@ -142,7 +142,7 @@ class CampaignForm(ExpressionForm):
         return given
 
 
-class BookingForm(PersonForm):
+class BookingForm(SavingForm):
     """A new booking takes its path by itself; one can be pinned when both ends are known."""
 
     campaign = CampaignPicker(

@@ -21,14 +21,14 @@ from exchange.market.services import (
 )
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.naming import NamedChoice
-from exchange.web.forms.saving import PersonForm, confirmation
+from exchange.web.forms.saving import SavingForm, confirmation
 from exchange.web.value_texts import GivenValues, read_values
 from exchange.web.visit_texts import VisitProblemError, read_visit
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 
 
-def offer_organisations(form: PersonForm) -> None:
+def offer_organisations(form: SavingForm) -> None:
     """Operators act for everyone; everybody else for their own organisation, unasked."""
     if is_exchange_operator(form.person):
         field = cast("NamedChoice", form.fields["organisation"])
@@ -64,7 +64,7 @@ class AudienceForm(ExpressionForm):
         return self.cleaned_data.get("name")
 
 
-class ValueListForm(PersonForm):
+class ValueListForm(SavingForm):
     """Values come as a file or as text; without either those that are there stay."""
 
     text = forms.CharField(
@@ -157,7 +157,7 @@ class ChangeValuesForm(forms.Form):
         return None
 
 
-class AttributeForm(PersonForm):
+class AttributeForm(SavingForm):
     """Name and type are for ever: they are asked once."""
 
     values = forms.CharField(
@@ -202,7 +202,7 @@ class AttributeForm(PersonForm):
             raise ValidationError("The values of a whole number are whole numbers.") from error
 
 
-class TestVisitForm(PersonForm):
+class TestVisitForm(SavingForm):
     __test__ = False  # no test case, whatever pytest thinks of the name
 
     visit = forms.CharField(

@@ -17,9 +17,10 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import kind_of
+from exchange.kinds import Kind
 from exchange.market.models import Party
 from exchange.market.services import FailingVisitsError, Outcome, StaleSaveError
-from exchange.market.visibility import belonging_of
 from exchange.web.forms.naming import NamedChoice
 from targeting import ExpressionError
 
@@ -33,7 +34,7 @@ class Rivalry:
     theirs: str
 
 
-class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
+class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
     """Knows who fills it in, and from which version of the row it was filled."""
 
     expected_version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -69,13 +70,17 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
         self.data = data
         self.add_error(None, stale)
 
+    def take_problems(self, error: ExpressionError) -> None:
+        """What is wrong with the expression; a form without one has no place to show it."""
+        raise error
+
 
 def confirmation() -> forms.BooleanField:
     """Shown with the test visits that a save would make fail (`_failing_visits.html`)."""
     return forms.BooleanField(label="Save although these test visits fail", required=False)
 
 
-def compare_versions(form: PersonForm, theirs: Model) -> list[Rivalry]:
+def compare_versions(form: SavingForm, theirs: Model) -> list[Rivalry]:
     rivals = []
     for name in form._meta.fields or ():
         if name not in form.fields:
@@ -104,23 +109,19 @@ def offer_parties(form: forms.BaseForm, name: str, parties: QuerySet[Party]) -> 
     field.empty_label = f"Choose {article} {name}"
 
 
-def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
+def save_form(form: SavingForm, save: Callable[..., object]) -> bool:
     """Calls the service (its person bound already) with the form's row, under the name of its kind.
     What it complains about becomes an error of the form."""
     if not form.is_valid():
         return False
-    row: dict[str, Any] = {str(belonging_of(form.instance).kind): form.instance}
+    kind = cast("Kind", kind_of(form.instance))
+    row: dict[str, Any] = {kind.name: form.instance}
     if "confirmed" in form.fields:
         row["confirmed"] = form.cleaned_data["confirmed"]
     try:
         save(**row, expected_version=form.cleaned_data["expected_version"])
     except ExpressionError as error:
-        take_problems: Callable[[ExpressionError], None] | None = getattr(
-            form, "take_problems", None
-        )
-        if take_problems is None:
-            raise
-        take_problems(error)
+        form.take_problems(error)
     except StaleSaveError as error:
         form.take_stale_save(error)
     except FailingVisitsError as error:
@@ -131,7 +132,7 @@ def save_form(form: PersonForm, save: Callable[..., object]) -> bool:
     return not form.errors
 
 
-def take_complaints(form: PersonForm, error: ValidationError) -> None:
+def take_complaints(form: SavingForm, error: ValidationError) -> None:
     """A complaint about a field that the form does not show is one about the form."""
     if not hasattr(error, "error_dict"):
         form.add_error(None, error)

@@ -7,10 +7,11 @@ from typing import Any, cast
 from django import forms
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import owns
 from exchange.market.catalog import load_catalog
 from exchange.market.given_visits import GivenVisit, read_given
 from exchange.market.models import Campaign, Party
-from exchange.market.visibility import explainable, owns
+from exchange.market.visibility import explainable
 from exchange.serving.problems import ProblemError
 from exchange.web.forms.picking import CampaignPicker
 from exchange.web.visit_texts import (

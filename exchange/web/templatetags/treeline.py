@@ -16,8 +16,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import Person, may_change, may_see, owns
 from exchange.accounts.permissions import (
-    Editable,
     is_exchange_operator,
     may_edit,
     may_start,
@@ -25,16 +25,9 @@ from exchange.accounts.permissions import (
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.findings.status import Status, tell_reason
 from exchange.findings.wording import Told
+from exchange.kinds import KINDS, KindName
 from exchange.market.models import Booking, Campaign, Party
-from exchange.market.visibility import (
-    Person,
-    kinds_of,
-    may_change,
-    may_create,
-    may_name,
-    may_see,
-    owns,
-)
+from exchange.market.visibility import kinds_of, may_create, may_name
 
 register = template.Library()
 
@@ -83,28 +76,35 @@ class Item:
     url_name: str
     icon: str
     folder: str
-    needs: Editable | None = None
+    needs: KindName | None = None
     of: frozenset[Party.Kind] = frozenset(Party.Kind)
 
 
 ENDS = frozenset({Party.Kind.PUBLISHER, Party.Kind.ADVERTISER})
 ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
 
+
+def list_of(name: KindName, icon: str = "", **limits: Any) -> Item:
+    """The list of a kind; its icon is called as its addresses begin, if nothing is said."""
+    kind = KINDS[name]
+    return Item(kind.label, kind.url_name("list"), icon or kind.folder, kind.folder, **limits)
+
+
 ITEMS = [
     Item("Dashboard", "dashboard", "dashboard", ""),
-    Item("Campaigns", "campaign-list", "campaigns", "campaigns", of=ADVERTISERS),
-    Item("Bookings", "booking-list", "bookings", "bookings", of=ENDS),
+    list_of("campaign", of=ADVERTISERS),
+    list_of("booking", of=ENDS),
     Item("Findings", "finding-list", "findings", "findings", of=ENDS),
-    Item("Edges", "edge-list", "edges", "edges"),
-    Item("Parties", "party-list", "parties", "parties"),
-    Item("Audiences", "audience-list", "audiences", "audiences"),
-    Item("Lists", "value-list-list", "lists", "lists"),
-    Item("Attributes", "attribute-list", "attributes", "attributes"),
+    list_of("edge"),
+    list_of("party"),
+    list_of("audience"),
+    list_of("value_list"),
+    list_of("attribute"),
     Item("Try a visit", "try-visit", "visit", "visits", of=ENDS),
     Item("Snapshots", "snapshot-list", "snapshots", "snapshots", of=ADVERTISERS),
     Item("Reports", "report-eligible-visits", "reports", "reports", of=ENDS),
-    Item("API keys", "api-key-list", "keys", "api-keys", needs="api_key"),
-    Item("People", "person-list", "people", "people", needs="person"),
+    list_of("api_key", icon="keys", needs="api_key"),
+    list_of("person", needs="person"),
 ]
 
 

@@ -9,13 +9,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from exchange.accounts.forms import ApiKeyForm
-from exchange.accounts.models import ApiKey, User
+from exchange.accounts.models import User
 from exchange.accounts.permissions import require_edit
-from exchange.accounts.services import AlreadyMadeError, create_api_key, revoke_api_key
+from exchange.keys.models import ApiKey
+from exchange.keys.services import AlreadyMadeError, create_api_key, revoke_api_key
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import ListFilter
-from exchange.web.paging import Order
+from exchange.web.forms.people import ApiKeyForm
 from exchange.web.views.listing import find_visible, person_of, read_listing, seed_of
 
 NEWEST_FIRST = Order(("id",), is_descending=True)

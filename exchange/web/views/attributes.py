@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from exchange.market.impact import impact_of_attribute
 from exchange.market.models import Attribute
 from exchange.market.services import save_attribute
+from exchange.reading.paging import Order
 from exchange.web.filters import AttributeFilter
 from exchange.web.forms import AttributeForm, save_form
-from exchange.web.paging import Order
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,

@@ -13,9 +13,9 @@ from exchange.market.impact import impact_of_audience
 from exchange.market.models import Audience
 from exchange.market.services import save_audience
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import AudienceFilter
 from exchange.web.forms import AudienceForm, save_form
-from exchange.web.paging import Order
 from exchange.web.views.listing import (
     find_visible,
     load_reference,

@@ -16,10 +16,10 @@ from exchange.findings.wording import tell
 from exchange.market.models import Booking, Campaign
 from exchange.market.services import save_booking
 from exchange.market.visibility import explainable, owned, visible
+from exchange.reading.paging import Order
+from exchange.reading.paths import find_paths
 from exchange.web.filters import BookingFilter
 from exchange.web.forms import BookingForm, save_form
-from exchange.web.paging import Order
-from exchange.web.paths import find_paths
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,

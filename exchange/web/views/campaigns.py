@@ -23,10 +23,10 @@ from exchange.findings.wording import tell_by_booking
 from exchange.market.models import Campaign, Party
 from exchange.market.services import FailingVisitsError, Outcome, run_test_visits, save_campaign
 from exchange.market.visibility import explainable, owned, visible
+from exchange.reading.paging import Order
+from exchange.reading.paths import find_paths
 from exchange.web.filters import CampaignFilter
 from exchange.web.forms import CampaignForm, campaign_label, save_form
-from exchange.web.paging import Order
-from exchange.web.paths import find_paths
 from exchange.web.views.listing import (
     find_visible,
     load_reference,

@@ -13,9 +13,9 @@ from exchange.market.impact import impact_of_edge
 from exchange.market.models import Edge
 from exchange.market.services import save_edge
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import EdgeFilter
 from exchange.web.forms import EdgeForm, save_form
-from exchange.web.paging import Order
 from exchange.web.views.listing import (
     find_visible,
     load_reference,

@@ -14,8 +14,8 @@ from exchange.findings.models import BookingFinding
 from exchange.findings.wording import tell
 from exchange.market.models import Booking
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import FindingFilter
-from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
 NEWEST_FIRST = Order(("id",), is_descending=True)

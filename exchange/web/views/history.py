@@ -11,12 +11,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from exchange.kinds import Kind
 from exchange.market.catalog import load_catalog
 from exchange.market.history import Revision, difference, revert, revisions_of
+from exchange.market.kinds import model_of, rows_of
 from exchange.market.models import Revised
 from exchange.market.services import FailingVisitsError, Outcome
 from exchange.market.visibility import sight
-from exchange.web.kinds import KINDS, Kind
+from exchange.web.kinds import KINDS, address_of
 from exchange.web.views.listing import find_visible, open_for_edit, person_of
 from targeting import ExpressionError
 
@@ -43,7 +45,7 @@ class Refusal:
 
 @require_safe
 def show_history(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    row = find_visible(KINDS[slug].rows(), person_of(request), pk)
+    row = find_visible(rows_of(KINDS[slug]), person_of(request), pk)
     return render_history(request, KINDS[slug], row)
 
 
@@ -60,7 +62,7 @@ def render_history(
     context = {
         "kind": kind,
         "row": row,
-        "row_url": kind.address_of(row),
+        "row_url": address_of(kind, row),
         "steps": shown,
         "seen": seen,
         "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
@@ -94,12 +96,12 @@ def read_steps(row: Revised, before: int | None) -> list[Step]:
 @require_POST
 def revert_to(request: HttpRequest, slug: str, pk: int, number: int) -> HttpResponse:
     kind, person = KINDS[slug], person_of(request)
-    row = open_for_edit(kind.rows(), person, pk, kind.model())
+    row = open_for_edit(rows_of(kind), person, pk, model_of(kind)())
     try:
         revert(obj=row, to=number, by=person, confirmed="confirmed" in request.POST)
     except FailingVisitsError as error:
         refusal = Refusal(number, error.outcomes, error.run_count)
-        now = find_visible(kind.rows(), person, pk)
+        now = find_visible(rows_of(kind), person, pk)
         return render_history(request, kind, now, refusal)
     except ExpressionError as error:
         problem = error.errors[0].message

@@ -17,9 +17,9 @@ from exchange.findings.status import Status, campaigns_in, order_of
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.querysets import CampaignQuerySet
 from exchange.market.visibility import kinds_of, visible
+from exchange.reading.paging import count_listed, count_roughly
 from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
-from exchange.web.paging import count_listed, count_roughly
 from exchange.web.views.houses import show_house
 from exchange.web.views.listing import person_of
 

@@ -16,12 +16,12 @@ from exchange.findings.changed import last_checked
 from exchange.findings.status import with_booking_status, with_campaign_status
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned, visible
+from exchange.reading.paging import count_listed
+from exchange.reading.passing import has_sample, measure_passing
+from exchange.reading.paths import find_paths
 from exchange.reports.models import EligibleVisits
 from exchange.reports.queries import Selection, Sort, last_reported_days, read_report
 from exchange.snapshots.models import SnapshotBuild
-from exchange.web.paging import count_listed
-from exchange.web.passing import has_sample, measure_passing
-from exchange.web.paths import find_paths
 
 DAYS = 7
 BOOKINGS_SHOWN = 8

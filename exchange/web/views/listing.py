@@ -11,12 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import require_change
 from exchange.accounts.seeds import TOKEN_FIELD, read_seed
 from exchange.market.models import Attribute
-from exchange.market.visibility import require_change, visible
+from exchange.market.visibility import visible
+from exchange.reading.paging import Order, Page, read_page
 from exchange.web.filters import ListFilter
-from exchange.web.forms import PersonForm
-from exchange.web.paging import Order, Page, read_page
+from exchange.web.forms import SavingForm
 
 Row = TypeVar("Row", bound=Model)
 
@@ -68,7 +69,7 @@ def read_listing(
 
 
 def show_form(
-    request: HttpRequest, template: str, form: PersonForm, **context: Any
+    request: HttpRequest, template: str, form: SavingForm, **context: Any
 ) -> HttpResponse:
     """`is_new` and everything that the form complains about come with it."""
     context |= {"form": form, "is_new": form.instance._state.adding}

@@ -11,13 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from exchange.accounts.forms import NameForm
 from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import require_edit
 from exchange.accounts.services import save_organisation
 from exchange.market.models import Party
+from exchange.reading.paging import Order
 from exchange.web.filters import ListFilter
-from exchange.web.paging import Order
+from exchange.web.forms.people import NameForm
 from exchange.web.views.listing import person_of, read_listing
 
 BY_NAME = Order(("name",))

@@ -13,9 +13,9 @@ from exchange.market.models import Booking, Campaign, Party
 from exchange.market.querysets import count_of
 from exchange.market.services import save_party
 from exchange.market.visibility import SIDES, owned, visible
+from exchange.reading.paging import Order, count_listed
 from exchange.web.filters import PartyFilter
 from exchange.web.forms import PartyForm, save_form
-from exchange.web.paging import Order, count_listed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,

@@ -9,13 +9,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from exchange.accounts.forms import PersonForm
 from exchange.accounts.models import LONGEST_LINK_LIFE, Organisation, User
 from exchange.accounts.permissions import is_exchange_operator, require_edit
 from exchange.accounts.services import find_just_made, reset_password, save_person
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import ListFilter
-from exchange.web.paging import Order
+from exchange.web.forms.people import PersonForm
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,

@@ -8,7 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from exchange.web.kinds import KINDS
+from exchange.market import kinds
+from exchange.market.kinds import model_of, rows_of
+from exchange.web.kinds import KINDS, address_of
 from exchange.web.views.listing import open_for_edit, person_of
 
 
@@ -16,11 +18,11 @@ from exchange.web.views.listing import open_for_edit, person_of
 def retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Refused, with what stands in the way, while something uses it."""
     kind, person = KINDS[slug], person_of(request)
-    row = open_for_edit(kind.rows(), person, pk, kind.model())
+    row = open_for_edit(rows_of(kind), person, pk, model_of(kind)())
     try:
-        kind.retire(by=person, **{kind.editable: row})
+        kinds.retire(kind, row, by=person)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, f"{row} is retired.")
-    return redirect(kind.address_of(row))
+    return redirect(address_of(kind, row))

@@ -16,7 +16,7 @@ from django.urls import reverse_lazy
 from exchange.accounts.addresses import SlowedError, remember, take_turn
 from exchange.accounts.models import User
 from exchange.accounts.throttling import show_slow_down
-from exchange.market.demo.access import PASSWORD
+from exchange.demo.access import PASSWORD
 
 
 class LogIn(LoginView):

@@ -19,20 +19,21 @@ from django.views.decorators.http import require_POST, require_safe
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator, may_start
+from exchange.market.kinds import rows_of
 from exchange.market.models import Booking
 from exchange.market.visibility import owned
+from exchange.reading.paging import Order
 from exchange.serving.directory import DirectoryError, SnapshotInfo
 from exchange.snapshots.activation import CannotActivateError, activate, roll_back
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.contents import Comparison, compare_snapshots
 from exchange.snapshots.deltas import snapshot_directory
 from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.standing import find_move, read_standing
 from exchange.web.filters import BuildFilter
 from exchange.web.kinds import KINDS
-from exchange.web.paging import Order
 from exchange.web.views.listing import person_of, read_listing
 
 Status = SnapshotBuild.Status
@@ -109,7 +110,7 @@ def name_quarantined(person: User) -> list[tuple[Model, Quarantined]]:
     """Reasons quote expressions: people see those of their own, and as many of them as others'."""
     named: list[tuple[Model, Quarantined]] = []
     for kind in QUARANTINE_MODELS:
-        own = owned(KINDS[kind].rows().order_by(), person)
+        own = owned(rows_of(KINDS[kind]).order_by(), person)
         found = Quarantined.objects.filter(kind=kind, object_id__in=own.values("pk"))
         shown = list(found.order_by("pk")[: MAX_QUARANTINED_SHOWN - len(named)])
         rows = own.in_bulk([row.object_id for row in shown])

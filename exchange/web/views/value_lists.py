@@ -25,9 +25,9 @@ from exchange.market.services import (
     save_value_list,
 )
 from exchange.market.visibility import visible
+from exchange.reading.paging import Order
 from exchange.web.filters import ValueListFilter
 from exchange.web.forms import ChangeValuesForm, ValueListForm, save_form
-from exchange.web.paging import Order
 from exchange.web.value_texts import GivenValues, load_lines, write_value
 from exchange.web.views.listing import (
     find_visible,

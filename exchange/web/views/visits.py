@@ -15,14 +15,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from exchange.accounts.models import User
+from exchange.accounts.ownership import owns
 from exchange.market.given_visits import GivenVisit
 from exchange.market.models import Campaign, Party
-from exchange.market.visibility import owns, sight_price, visible
+from exchange.market.visibility import sight_price, visible
+from exchange.reading.explaining import Explanation, explain_campaign
 from exchange.serving.answers import Options, Paths, WarningNote
 from exchange.serving.eligibility import service_for
 from exchange.serving.problems import ProblemError
 from exchange.snapshots.waiting import find_waiting
-from exchange.web.explaining import Explanation, explain_campaign
 from exchange.web.forms import VisitForm
 from exchange.web.templatetags.treeline import describe_seconds
 from exchange.web.views.listing import person_of

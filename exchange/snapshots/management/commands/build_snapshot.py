@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.models import Phase, SnapshotBuild
-from exchange.snapshots.requests import request_build
 from exchange.snapshots.services import has_readable_snapshot, run_build
 
 BAR_WIDTH = 30
