@@ -139,7 +139,7 @@ class DamagedExchange(Exchange):
                 assert not is_blind
                 type(self).recovered += 1
                 self.answers_nothing_that_is_stopped(server)
-        if started.recovery is not None:
+        if started.recovery is not None or started.live is None:
             self.mend(started)
 
     def answers_nothing_that_is_stopped(self, server: EligibilityService) -> None:
@@ -229,6 +229,18 @@ def test_a_build_that_waits_when_somebody_goes_back_is_no_mending(
     machine.go_back(0)
     assert SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
     machine.damage_and_restart("manifest removed", False)
+
+
+@pytest.mark.parametrize("went_back", [False, True], ids=["live", "held"])
+def test_what_looks_like_an_empty_directory_is_mended(
+    damaged: type[DamagedExchange], went_back: bool
+) -> None:
+    machine = damaged()
+    machine.begin()
+    if went_back:
+        machine.go_back(0)
+    machine.damage_and_restart("manifest removed", True)
+    machine.damage_and_restart("folder removed", False)
 
 
 def test_nothing_that_is_stopped_is_answered(damaged: type[DamagedExchange]) -> None:
