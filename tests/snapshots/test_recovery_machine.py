@@ -4,7 +4,6 @@ that starts over it: nothing that is stopped is answered, nor what no published 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -140,7 +139,7 @@ class DamagedExchange(Exchange):
                 assert not is_blind
                 type(self).recovered += 1
                 self.answers_nothing_that_is_stopped(server)
-        if started.recovery is not None:
+        if started.recovery is not None or started.live is None:
             self.mend(started)
 
     def answers_nothing_that_is_stopped(self, server: EligibilityService) -> None:
@@ -170,9 +169,14 @@ class DamagedExchange(Exchange):
 
     def mend(self, server: EligibilityService) -> None:
         server.refresh()
+        queued = SnapshotBuild.objects.filter(status=Status.QUEUED)
+        before = set(queued.all())
         sweep()
         is_held = DeltaLog.objects.get().is_held
-        assert SnapshotBuild.objects.filter(status=Status.QUEUED).exists() is not is_held
+        if is_held:
+            assert set(queued.all()) == before, "whoever went back is to end that"
+        else:
+            assert queued.exists()
         self.build()
         if is_held:
             activate(build=SnapshotBuild.objects.latest("id"))
@@ -183,15 +187,13 @@ class DamagedExchange(Exchange):
 
 
 @pytest.fixture
-def damaged(exchange: type[Exchange], monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Exchange]]:
+def damaged(exchange: type[Exchange], monkeypatch: pytest.MonkeyPatch) -> type[DamagedExchange]:
     """With few snapshots kept, so that some are collected."""
     monkeypatch.setattr(activation, "KEPT_SNAPSHOTS", 3)
     given = {
         name: getattr(exchange, name) for name in ("story", "last_edge_id", "root", "settings")
     }
-    machine = type("Machine", (DamagedExchange,), {**given, "recovered": 0})
-    yield machine
-    assert vars(machine)["recovered"] > 0
+    return type("Machine", (DamagedExchange,), {**given, "recovered": 0})
 
 
 def run(machine: type[Exchange], *, examples: int, steps: int) -> None:
@@ -208,12 +210,46 @@ def run(machine: type[Exchange], *, examples: int, steps: int) -> None:
     )
 
 
-def test_nothing_that_is_stopped_is_answered(damaged: type[Exchange]) -> None:
+def test_a_server_that_starts_over_a_damage_recovers(damaged: type[DamagedExchange]) -> None:
+    machine = damaged()
+    machine.begin()
+    machine.edit_campaign(1, "user.age >= 18", 2)
+    machine.build()
+    machine.damage_and_restart("folder removed", False)
+    assert damaged.recovered > 0
+
+
+def test_a_build_that_waits_when_somebody_goes_back_is_no_mending(
+    damaged: type[DamagedExchange],
+) -> None:
+    machine = damaged()
+    machine.begin()
+    machine.edit_campaign(1, "user.age >= 18", 2)
+    machine.write_what_little_fits(0)
+    machine.go_back(0)
+    assert SnapshotBuild.objects.filter(status=Status.QUEUED).exists()
+    machine.damage_and_restart("manifest removed", False)
+
+
+@pytest.mark.parametrize("went_back", [False, True], ids=["live", "held"])
+def test_what_looks_like_an_empty_directory_is_mended(
+    damaged: type[DamagedExchange], went_back: bool
+) -> None:
+    machine = damaged()
+    machine.begin()
+    if went_back:
+        machine.go_back(0)
+    machine.damage_and_restart("manifest removed", True)
+    machine.damage_and_restart("folder removed", False)
+
+
+def test_nothing_that_is_stopped_is_answered(damaged: type[DamagedExchange]) -> None:
     run(damaged, examples=10, steps=12)
 
 
 @pytest.mark.soak
 @pytest.mark.fuzzing
 @pytest.mark.timeout(7_200)
-def test_nothing_that_is_stopped_is_answered_for_long(damaged: type[Exchange]) -> None:
+def test_nothing_that_is_stopped_is_answered_for_long(damaged: type[DamagedExchange]) -> None:
     run(damaged, examples=60, steps=40)
+    assert damaged.recovered > 0
