@@ -64,7 +64,8 @@ def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
 
 
 def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tuple[Predicate, bool]]:
-    """Those that hold of what is not so, and whether a `not` makes them so. Of `xor` it depends on the rest: nothing is said."""
+    """Those that hold of what is not so, and whether a `not` makes them so. Of `xor` it depends on
+    the rest: nothing is said."""
     if isinstance(node, Predicate):
         is_negative = node.negated != (node.operator in NEGATIVE)
         if is_negative != is_denied and node.operator not in PRESENCE:
