@@ -57,7 +57,7 @@ def wording(
     """Code, message and suggestion of what is wrong with a reference, or None."""
     if reference not in definitions and reference != name:
         suggestion = did_you_mean(reference, definitions, "@")
-        return "unknown_definition", f"unknown definition `@{reference}`", suggestion
+        return "unknown_definition", f"unknown name `@{reference}`", suggestion
     cycle = find_cycle(reference, definitions, [] if name is None else [name])
     if cycle is None:
         return None

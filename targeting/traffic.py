@@ -36,11 +36,13 @@ class Traffic:
 @dataclass(frozen=True, slots=True)
 class Exclusion:
     """A condition that asks for the absence of something, and is undefined, not true, where the
-    visit does not say `needs`; `share` of the visits do not, None: nobody counted."""
+    visit does not say `needs`; `share` of the visits do not, None: nobody counted. `is_denied`: it
+    stands under a `not`, and asks for the presence there."""
 
     condition: Predicate
     needs: str
     share: float | None
+    is_denied: bool = False
 
 
 def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
@@ -51,22 +53,23 @@ def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
         if isinstance(node, Predicate) and node.operator in PRESENCE
     }
     found: dict[str, Exclusion] = {}
-    for node in negative_conditions(expression.root):
+    for node, is_denied in negative_conditions(expression.root):
         attribute = expression.catalog[node.attribute]
         needs = OFFSET if attribute.type is AttributeType.TIMESTAMP_LOCAL else attribute.name
         rate = traffic.fill_rates.get(needs)
         if needs in told or attribute.required or needs in found or rate == 1:
             continue
-        found[needs] = Exclusion(node, needs, None if rate is None else 1 - rate)
+        found[needs] = Exclusion(node, needs, None if rate is None else 1 - rate, is_denied)
     return list(found.values())
 
 
-def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[Predicate]:
-    """Those that hold of what is not so. Of `xor` it depends on the rest: nothing is said."""
+def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tuple[Predicate, bool]]:
+    """Those that hold of what is not so, and whether a `not` makes them so. Of `xor` it depends on
+    the rest: nothing is said."""
     if isinstance(node, Predicate):
         is_negative = node.negated != (node.operator in NEGATIVE)
         if is_negative != is_denied and node.operator not in PRESENCE:
-            yield node
+            yield node, is_denied
     elif isinstance(node, Not):
         yield from negative_conditions(node.child, is_denied=not is_denied)
     elif isinstance(node, And | Or):

@@ -66,11 +66,11 @@ def write_message(
         if booking.policy == Booking.Policy.PINNED:
             return (
                 f"The pinned path does not lead from {publisher} to {advertiser} in at most "
-                f"{booking.hop_limit} hops. Choose another."
+                f"{booking.most_hops}. Choose another."
             )
         return (
             f"No chain of edges leads from {publisher} to {advertiser} in at most "
-            f"{booking.hop_limit} hops. Allow more, or ask a graph operator to connect the two."
+            f"{booking.most_hops}. Allow more, or ask a graph operator to connect the two."
         )
     if finding.kind == Kind.BROKEN_PATH:
         return f"Nothing passes while {named or 'an edge'} is switched off."

@@ -19,8 +19,8 @@ from targeting import Catalog, Expression
 from targeting.analysis import analyse, brief
 from targeting.printer import print_value
 from targeting.prose import describe
-from targeting.traffic import WHOLE_VALUES, find_excluded, rare_attributes
-from targeting.tree import Or, Predicate, walk
+from targeting.traffic import WHOLE_VALUES, Exclusion, find_excluded, rare_attributes
+from targeting.tree import Predicate, walk
 
 BUDGET = 10_000  # nodes that the analysis may look at: people wait for it
 LONGEST_ANALYSED = 20_000  # characters
@@ -121,14 +121,17 @@ def tell_excluded(expression: Expression, sampled: SampledTraffic) -> Iterator[H
     for excluded in find_excluded(expression, sampled.traffic):
         if excluded.share is not None and excluded.share < LEAST_SHARE:
             continue
-        condition = excluded.condition
-        missing = Predicate(excluded.needs, "is missing")
-        included = brief(Or((condition, missing)))
         message = f"visits that do not say `{excluded.needs}` are excluded"
         if excluded.share is not None:
             share = tell_share(excluded.share)
             message = f"{share} of visits do not say `{excluded.needs}` and are excluded"
-        yield Hint("missing", message, f"`{included}` includes them")
+        yield Hint("missing", message, f"`{include_missing(excluded)}` includes them")
+
+
+def include_missing(excluded: Exclusion) -> str:
+    """What to write in the condition's place, wherever that is."""
+    absent = "and {} is present" if excluded.is_denied else "or {} is missing"
+    return f"({brief(excluded.condition)} {absent.format(excluded.needs)})"
 
 
 def tell_share(share: float) -> str:

@@ -176,8 +176,9 @@ def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
 
 
 def name_items(items: Sequence[Any], count: int) -> str:
-    """`AUT, BEL and 13 more`; of `count` items the first are given."""
-    named = [Truncator(str(item)).chars(MAX_ITEM_CHARACTERS) for item in items[:MAX_ITEMS_NAMED]]
+    """`AUT, BEL and 13 more`; of `count` items the first are given. One with a comma is quoted."""
+    cut = [Truncator(str(item)).chars(MAX_ITEM_CHARACTERS) for item in items[:MAX_ITEMS_NAMED]]
+    named = [f"“{item}”" if "," in item else item for item in cut]
     more = f" and {count - len(named):,} more" * (count > len(named))
     return f"{', '.join(named)}{more}"
 

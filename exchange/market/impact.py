@@ -6,7 +6,6 @@ something that is in use is refused here, for the services.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +13,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from exchange.market.catalog import as_engine_attribute, load_catalog
 from exchange.market.models import (
@@ -29,7 +28,7 @@ from exchange.market.models import (
     ValueList,
 )
 from exchange.market.names import Values, load_values
-from exchange.market.saved_graph import SavedGraph, load_graph
+from exchange.market.saved_graph import Passing, SavedGraph, load_graph
 from exchange.market.uses import refresh_uses
 from matcher_ext.language import check_text
 from targeting import Attribute as EngineAttribute
@@ -43,9 +42,11 @@ EDGE_COUNT_LIMIT = 1_000
 PAIRS_ASKED = 4_000
 SELECT_BOOKED = """
     SELECT publisher_id, advertiser_id
-    FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS pair (publisher_id, advertiser_id, hops)
+    FROM unnest(%s::bigint[], %s::bigint[], %s::int[], %s::int[])
+            AS pair (publisher_id, advertiser_id, fewest, most)
         JOIN market_booking USING (publisher_id, advertiser_id)
-    WHERE is_active AND retired_at IS NULL AND policy <> 'pinned' AND hop_limit >= hops
+    WHERE is_active AND retired_at IS NULL AND policy <> 'pinned'
+        AND hop_limit BETWEEN fewest AND most
     LIMIT %s
 """
 # Of an audience or list that very many campaigns use, the test visits of the oldest ones are run.
@@ -331,16 +332,17 @@ class EdgeUse:
 
 
 def impact_of_edge(edge: Edge) -> EdgeUse:
-    """Bookings over the cheapest path are found by the pairs that it leads over this edge; pinned
-    ones by their pins. Those that it is too long for take another one, and are not looked for."""
+    """Bookings over the cheapest path within their limit of hops are found by the pairs that it
+    leads over this edge; pinned ones by their pins."""
     pinned = pinned_bookings(edge).filter(is_active=True).order_by()
+    within = pinned.filter(pinned_edges__len__lte=F("hop_limit"))
     found: list[Pair] = list(
-        pinned.values_list("publisher_id", "advertiser_id")[: EDGE_COUNT_LIMIT + 1]
+        within.values_list("publisher_id", "advertiser_id")[: EDGE_COUNT_LIMIT + 1]
     )
     graph = load_graph()
     passing = graph.find_passing(edge.pk, among=find_sources(graph, edge.pk))
-    while len(found) <= EDGE_COUNT_LIMIT and (pairs := list(islice(passing, PAIRS_ASKED))):
-        found += find_booked(graph, pairs, EDGE_COUNT_LIMIT + 1 - len(found))
+    while len(found) <= EDGE_COUNT_LIMIT and (some := list(islice(passing, PAIRS_ASKED))):
+        found += find_booked(some, EDGE_COUNT_LIMIT + 1 - len(found))
     return EdgeUse(len(found), len(set(found)))
 
 
@@ -357,21 +359,10 @@ def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
     return set(booked.values_list("publisher_id", flat=True).distinct())
 
 
-def find_booked(graph: SavedGraph, pairs: list[Pair], limit: int) -> list[Pair]:
-    """One for each booking between one of the pairs that may take the cheapest path there, as many
-    as wanted."""
-    wanted: dict[int, list[int]] = defaultdict(list)
-    for publisher, advertiser in pairs:
-        wanted[publisher].append(advertiser)
-    hops = {
-        (publisher, advertiser): len(path.edge_ids)
-        for publisher, advertisers in wanted.items()
-        for advertiser, path in graph.cheapest_paths(publisher, advertisers).items()
-    }
-    publishers, advertisers = zip(*hops, strict=True)
+def find_booked(passing: list[Passing], limit: int) -> list[Pair]:
+    """One for each booking that takes one of these paths, as many as wanted."""
+    columns = [list(column) for column in zip(*passing, strict=True)]
     with connection.cursor() as cursor:
-        cursor.execute(
-            SELECT_BOOKED, [list(publishers), list(advertisers), list(hops.values()), limit]
-        )
+        cursor.execute(SELECT_BOOKED, [*columns, limit])
         found: list[Pair] = cursor.fetchall()
         return found

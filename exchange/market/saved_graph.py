@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from threading import Lock
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -62,6 +63,15 @@ class Links(Mapping[int, Link]):
         return self._rows[edge_id][2]
 
 
+class Passing(NamedTuple):
+    """From source to target the cheapest path passes an edge, if it may have that many hops."""
+
+    source: int
+    target: int
+    fewest_hops: int
+    most_hops: int
+
+
 class SavedGraph:
     """Active edges and the names of all parties at one version. Immutable, safe for threads."""
 
@@ -85,18 +95,17 @@ class SavedGraph:
         buyers = map(self.links.buyer_of, edge_ids)
         return Path(edge_ids, (source, *buyers), Fraction(share, WHOLE ** len(edge_ids)))
 
-    def find_passing(
-        self, edge_id: int, among: Container[int] | None = None
-    ) -> Iterator[tuple[int, int]]:
-        """Pairs whose cheapest path passes the edge, from parties that nobody sells to: all of
-        them, or those `among` some, each of which is a walk over the graph."""
+    def find_passing(self, edge_id: int, among: Container[int] | None = None) -> Iterator[Passing]:
+        """Pairs whose cheapest path passes the edge, with the limits of hops for which it does,
+        from parties that nobody sells to: all of them, or those `among` some, each of which is a
+        walk over the graph."""
         if edge_id not in self.links:
             return
         for source in self._routes.find_sources(self.links[edge_id].seller_id):
             if among is not None and source not in among:
                 continue
-            for target in self._routes.find_passing(source, edge_id):
-                yield source, target
+            for target, fewest, most in self._routes.find_passing(source, edge_id):
+                yield Passing(source, target, fewest, most)
 
     def between(self, source: int, target: int, *, max_hops: int = MAX_HOPS) -> Graph:
         """As much of the graph as paths between the two can be in: a small one of a large one."""

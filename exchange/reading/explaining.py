@@ -148,7 +148,7 @@ def explain_any_path(
     edges = tuple(check_path(path, flat, catalog))
     if not path.hops:
         return PathExplanation(path, edges, edges)
-    title = f"A path of at most {booking.hop_limit} hops is open to the visit"
+    title = f"A path of at most {booking.most_hops} is open to the visit"
     closed = sum(step.truth is not True for step in edges)
     said = f"Of the nearest path, {closed} of {len(edges)} edges refuse the visit."
     first = Step(title, walked.is_open, "" if walked.is_open else f"No path is open. {said}")

@@ -144,12 +144,12 @@ def explain_no_path(booking: Booking) -> str:
     if booking.policy == Booking.Policy.PINNED:
         return (
             f"The path that this booking is pinned to does not lead from {publisher.name} to "
-            f"{advertiser.name} in at most {booking.hop_limit} hops, so it is never eligible. "
+            f"{advertiser.name} in at most {booking.most_hops}, so it is never eligible. "
             "Choose another path."
         )
     return (
         f"No chain of active edges leads from {publisher.name} to {advertiser.name} "
-        f"in at most {booking.hop_limit} hops, so this booking is never eligible. "
+        f"in at most {booking.most_hops}, so this booking is never eligible. "
         "Ask a graph operator to connect the two."
     )
 

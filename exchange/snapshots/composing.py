@@ -306,7 +306,7 @@ class Composer:
             self._paths[publisher_id] = self.graph.cheapest_by_hops(publisher_id)
         path = within(self._paths[publisher_id].get(advertiser_id, ()), hops)
         if path is None:
-            limit = "" if hops == MAX_HOPS else f" in at most {hops} hops"
+            limit = "" if hops == MAX_HOPS else f" in at most {hops} hop{'s' * (hops > 1)}"
             raise SkipError(f"No active path leads from the publisher to the advertiser{limit}.")
         return path
 

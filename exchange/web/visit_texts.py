@@ -60,7 +60,19 @@ def read_visit(text: str) -> dict[str, Any]:
     if not isinstance(visit, dict):
         message = 'A visit is a JSON object, such as {"geo": {"country": "USA"}}.'
         raise VisitProblemError(TextProblem(1, 1, 1, message))
-    return visit
+    return unwrap(visit)
+
+
+def unwrap(document: dict[str, Any]) -> dict[str, Any]:
+    """What an ad server asks, taken from a log or the documents, is a visit or a bid request with
+    a publisher beside it."""
+    publisher, inner = document.get("publisher"), document.get("bid_request")
+    if isinstance(publisher, str) and isinstance(inner, dict):
+        return inner
+    inner = document.get("visit")
+    if isinstance(publisher, str) and isinstance(inner, dict):
+        return inner if "publisher" in inner else {"publisher.id": publisher, **inner}
+    return document
 
 
 def describe_mistake(text: str, error: json.JSONDecodeError) -> TextProblem:

@@ -411,11 +411,12 @@ cdef class RouteGraph:
         return paths
 
     def find_passing(self, source, edge_id):
-        """The parties whose cheapest path from the source passes the edge."""
+        """(party, fewest, most) wherever the cheapest path from the source passes the edge if it
+        may have from fewest to most hops."""
         cdef Routes routes = view_tables(&self.tables)
         cdef vector[uint8_t] passes     # by way
         cdef Walk walk
-        cdef uint32_t edge, node, way, i
+        cdef uint32_t edge, node, way, most, fewest, i
         cdef bint is_on
         edge = self.find_edge(edge_id)
         if edge == NOTHING or source not in self.numbers:
@@ -430,11 +431,15 @@ cdef class RouteGraph:
         for node in range(routes.node_count):
             if not may_pass(&routes, &walk, &passes, node, edge):
                 continue
-            way = find_last_hop(&routes, &walk, node, MOST_HOPS, ask_nothing, NULL)
-            if way != NOTHING and (
-                walk.ways[way].edge == edge or passes[walk.ways[way].before] == 1
-            ):
-                found.append(routes.nodes[node].party)
+            most = MOST_HOPS
+            while most > 0:
+                way = find_last_hop(&routes, &walk, node, most, ask_nothing, NULL)
+                if way == NOTHING:
+                    break
+                fewest = walk.ways[way].hops
+                if walk.ways[way].edge == edge or passes[walk.ways[way].before] == 1:
+                    found.append((routes.nodes[node].party, fewest, most))
+                most = fewest - 1
         return found
 
     def find_sources(self, party):

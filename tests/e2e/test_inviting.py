@@ -30,7 +30,7 @@ def choose(visitor: Visitor, link: str, password: str) -> None:
 
 
 def log_in(visitor: Visitor, name: str, password: str) -> None:
-    visitor.page.get_by_label("Username").fill(name)
+    visitor.page.get_by_label("Login name").fill(name)
     visitor.page.get_by_label("Password").fill(password)
     visitor.page.get_by_role("button", name="Log in").click()
 

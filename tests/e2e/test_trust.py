@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from exchange.accounts.models import Organisation, User
 from exchange.findings.changed import check_night
-from exchange.market.models import Audience, Booking, Campaign, Edge, Party, TestVisit
+from exchange.market.models import Audience, Booking, Campaign, Edge, Party, TestVisit, ValueList
+from exchange.market.services import save_value_list
 from tests.e2e.conftest import Visitor
 from tests.market.places import found
 
@@ -86,6 +90,47 @@ def test_a_daypart_is_tried_at_any_hour_and_a_bid_request_imp_by_imp(
     page.click("text=imp side")
     expect(page.locator("#imps")).to_contain_text("for imp side")
     check_widths(visitor)
+    # As an ad server asks, taken from a log.
+    page.fill("#id_visit", json.dumps({"publisher": "elsewhere", "visit": {"shoe_size": 43}}))
+    page.click("text=What is eligible?")
+    expect(page.locator("#warnings li")).to_have_text(
+        [
+            "shoe_size: no such attribute in the catalogue, so it is ignored.",
+            "publisher.id: the publisher chosen above counts, so it is ignored.",
+        ]
+    )
+    page.fill("#id_visit", json.dumps({"publisher": "elsewhere", "bid_request": request}))
+    page.click("text=What is eligible?")
+    expect(page.locator("#imps")).to_contain_text("with 2 imps")
+
+
+def test_a_test_visit_keeps_its_time_and_may_be_a_bid_request(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    page = visitor.page
+    visitor.enter(alice)
+
+    def save(name: str, visit: object) -> None:
+        visitor.go(f"/campaigns/{booking.campaign_id}/tests/new/")
+        page.fill("[name=name]", name)
+        page.fill("[name=visit]", json.dumps(visit))
+        page.click("text=Save test visit")
+
+    save("Dinner", {"time": "2026-11-17T19:30:00Z", "geo": {"utc_offset": 0}})
+    row = page.locator("tr", has_text="Dinner")
+    expect(row).to_contain_text("Tue 2026-11-17 19:30")
+    expect(row).to_contain_text("Passes")
+    imps = [{"id": "top", "banner": {}}, {"id": "side", "video": {}}]
+    night = {"time": "2026-11-17T03:30:00Z", "device": {"geo": {"utcoffset": 0}}}
+    save("Night", {"imp": imps, **night})
+    expect(page.locator("main .errors")).to_contain_text("has 2 imps (top, side)")
+    save("Night", {"imp": imps[:1], **night})
+    row = page.locator("tr", has_text="Night")
+    expect(row).to_contain_text("Tue 2026-11-17 03:30")
+    expect(row).to_contain_text("Fails")
+    page.click("main table >> text=Night")
+    expect(page.locator("[name=visit]")).to_have_value(re.compile("banner"))
+    check_widths(visitor)
 
 
 def test_what_cannot_serve_is_nowhere_green(
@@ -95,7 +140,11 @@ def test_what_cannot_serve_is_nowhere_green(
     visitor.enter(alice)
     visitor.go("/findings/")
     expect(page.get_by_role("heading", name="Not checked yet")).to_be_visible()
-    Edge.objects.filter(seller__name="Northgate").update(is_active=False)
+    gazette = found(Party.Kind.PUBLISHER, "Gazette", booking.publisher.organisation)
+    northgate = Party.objects.get(name="Northgate")
+    Edge.objects.create(seller=gazette, buyer=northgate, expression="true")
+    Booking.objects.create(campaign=booking.campaign, publisher=gazette)
+    Edge.objects.filter(seller=northgate).update(is_active=False)
     check_night()
     for address in ("/campaigns/", f"/campaigns/{booking.campaign_id}/", "/bookings/"):
         visitor.go(address)
@@ -106,8 +155,65 @@ def test_what_cannot_serve_is_nowhere_green(
     page.click(".tile >> text=Blocked")
     expect(page.locator("#list tbody tr")).to_have_count(1)
     visitor.go("/findings/")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
     expect(page.locator("#list")).to_contain_text("Nothing passes while Northgate → Solberg Soda")
     expect(page.locator("#checked")).to_contain_text("Bookings checked")
+    page.click("text=2 bookings")
+    expect(page.locator("#list tbody tr")).to_have_count(2)
+    page.click("#list a >> nth=0")
+    expect(page.locator("main header .badge.bad")).to_have_text("Blocked")
+    expect(page.locator("#checked")).to_contain_text("Bookings checked")
+    check_widths(visitor)
+
+
+def test_what_rests_says_so_wherever_it_is_listed(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    page, now, day = visitor.page, timezone.now(), timedelta(days=1)
+    cases: dict[str, dict[str, Any]] = {
+        "Draft": {"status": "draft"},
+        "Paused": {"status": "paused"},
+        "Scheduled": {"starts_at": now + day},
+        "Ended": {"starts_at": now - 2 * day, "ends_at": now - day},
+    }
+    check_night()
+    visitor.enter(alice)
+    for word, fields in cases.items():
+        Campaign.objects.update(**({"status": "live", "ends_at": None} | fields))
+        for address in ("/campaigns/", f"/campaigns/{booking.campaign_id}/", "/bookings/"):
+            visitor.go(address)
+            expect(page.locator("main .badge", has_text=word).first).to_be_visible()
+            expect(page.locator("main .badge.good")).to_have_count(0)
+            expect(page.locator("main .badge", has_text="Live")).to_have_count(0)
+
+
+def test_most_hops_are_kept_to_on_the_pages_of_booking_and_edge(
+    visitor: Visitor, alice: User, booking: Booking
+) -> None:
+    page = visitor.page
+    direct = Edge.objects.create(
+        seller=booking.publisher,
+        buyer=booking.campaign.advertiser,
+        expression="true",
+        fee_percent="50",
+    )
+    visitor.enter(alice)
+    visitor.go(f"/bookings/{booking.pk}/")
+    expect(page.locator(".path .hop")).to_have_count(2)
+    visitor.go(f"/edges/{direct.pk}/")
+    expect(page.locator("dt:has-text('On the path of') + dd")).to_have_text("no active booking")
+    visitor.go(f"/bookings/{booking.pk}/edit/")
+    page.fill("[name=hop_limit]", "1")
+    page.click("text=Save booking")
+    expect(page.locator(".path .hop")).to_have_count(1)
+    visitor.go(f"/bookings/{booking.pk}/")
+    expect(page.locator("main")).to_contain_text("the cheapest path, of at most 1 hop")
+    visitor.go(f"/edges/{direct.pk}/")
+    expect(page.locator("dt:has-text('On the path of') + dd")).to_contain_text("1 active booking")
+    Edge.objects.filter(pk=direct.pk).update(is_active=False)
+    visitor.go(f"/bookings/{booking.pk}/")
+    expect(page.locator("main .message.warning")).to_contain_text("in at most 1 hop,")
+    check_widths(visitor)
 
 
 def test_the_editor_knows_own_names_and_tells_what_is_odd(
@@ -130,3 +236,13 @@ def test_the_editor_knows_own_names_and_tells_what_is_odd(
     expect(page.locator(".hints")).to_contain_text("are never true together")
     expect(page.locator(".hints")).to_contain_text("do not say site.cat are excluded")
     check_widths(visitor)
+    text.fill("not (site.cat one of ('finance'))")
+    expect(page.locator(".hints code").last).to_have_text(
+        "(site.cat one of ('finance') and site.cat is present)"
+    )
+    cities = ValueList(name="cities", organisation=operator)
+    save_value_list(value_list=cities, values=["Bern"], by=alice)
+    text.fill("geo.city in $cities")
+    expect(page.locator(".sentence")).to_have_text("Visits from the list cities.")
+    text.fill("@children")
+    expect(page.locator(".problems").first).to_contain_text("Unknown name @children.")

@@ -77,7 +77,7 @@ def connect_it_with(visitor: Visitor, publisher: Party) -> None:
 
     page.click("text=Apply")
     expect(page.locator(".verdict")).to_have_text("Valid, with 1 thing to look at")
-    expect(page.locator(".hints")).to_contain_text("or device.type is missing includes them")
+    expect(page.locator(".hints")).to_contain_text("or device.type is missing) includes them")
     expect(page.locator("[name=expression]")).to_have_value(
         "geo.country is present\nand device.type != 'ooh'"
     )

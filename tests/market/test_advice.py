@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,11 +139,36 @@ def test_nobody_is_excluded_whose_absence_is_looked_after() -> None:
     assert "missing" not in hints("site.cat one of ('sports')")
 
 
+@pytest.mark.usefixtures("traffic")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "geo.country = 'FRA' and site.cat none of ('finance')",
+        "geo.country = 'FRA' and not site.cat one of ('finance')",
+        "not (geo.country = 'DEU' or site.cat one of ('finance'))",
+        "not (geo.country = 'DEU' or not site.cat none of ('finance'))",
+    ],
+)
+def test_what_includes_the_excluded_does_so_in_their_place(text: str) -> None:
+    (hint,) = hints(text)["missing"]
+    _, suggested, _ = hint.suggestion.split("`")
+    (condition,) = re.findall(r"site.cat (?:one|none) of \('finance'\)", text)
+    included = text.replace(condition, suggested)
+    for visit, before, after in (
+        ({"geo.country": "FRA"}, None, True),
+        ({"geo.country": "FRA", "site.cat": ["sports"]}, True, True),
+        ({"geo.country": "FRA", "site.cat": ["finance"]}, False, False),
+        ({"geo.country": "DEU"}, False, False),
+    ):
+        truths = [check_expression(text=said).explain(visit).truth for said in (text, included)]
+        assert truths == [before, after]
+
+
 def test_without_a_log_the_excluded_are_told_without_their_share() -> None:
     (hint,) = hints("local_time during '08:00-09:00' and site.cat none of ('finance')")["missing"]
     assert hint.message == "visits that do not say `site.cat` are excluded"
     assert hint.suggestion == (
-        "`site.cat none of ('finance') or site.cat is missing` includes them"
+        "`(site.cat none of ('finance') or site.cat is missing)` includes them"
     )
     (local,) = hints("not local_time during '08:00-09:00'")["missing"]
     assert "`geo.utc_offset`" in local.message

@@ -57,7 +57,7 @@ FROM generate_series(1, %(count)s) AS n ORDER BY n;
 INSERT INTO market_booking (campaign_id, advertiser_id, publisher_id, is_active, created_at,
     updated_at)
 SELECT id, advertiser_id, (%(publishers)s)[1 + (id + step * 5) %% %(publisher_count)s],
-    id %% 40 <> 0, now(), now()
+    id %% 40 <> 0 OR (id + step * 5) %% %(publisher_count)s = 3, now(), now()
 FROM market_campaign, generate_series(1, 2) AS step ORDER BY id;
 INSERT INTO findings_blockedcampaign (campaign_id, kind)
 SELECT id, 'no_path' FROM market_campaign WHERE id %% 997 = 0 AND status = 'live';
@@ -71,7 +71,8 @@ ALTER TABLE market_booking ENABLE TRIGGER USER;
 
 
 def fill(count: int) -> dict[str, Party]:
-    """A market of so many campaigns, with two bookings each, and some needles in it."""
+    """A market of so many campaigns, with two bookings each, and some needles in it: nothing is
+    switched off at the publisher who looks for it."""
     people = {}
     for kind, number in (("publisher", PUBLISHERS), ("advertiser", ADVERTISERS)):
         for n in range(number):

@@ -47,7 +47,7 @@ def test_nobody_uses_anothers_names(exchange: Exchange) -> None:
     keep_audience(exchange.soda.organisation, "fans", "user.age >= 18", manager)
     rival = exchange.rival.people[Role.CAMPAIGN_MANAGER]
     exchange.rival_campaign.expression = "@fans"
-    with pytest.raises(ExpressionError, match="unknown definition `@fans`"):
+    with pytest.raises(ExpressionError, match="unknown name `@fans`"):
         save_campaign(campaign=exchange.rival_campaign, by=rival)
     operator = exchange.operators[Role.GRAPH_OPERATOR]
     edge = Edge.objects.get(pk=exchange.first_edge.pk)

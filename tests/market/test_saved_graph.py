@@ -241,16 +241,22 @@ def test_pairs_that_pass_an_edge_are_those_of_plain_routing(drawn: Drawn) -> Non
     graph, plain = saved(links, names), Graph(links, names)
     sources = set(names) - {link.buyer_id for link in links}
     for link in links:
-        assert sorted(graph.find_passing(link.edge_id)) == sorted(
-            (source, target)
-            for source in sources
-            for target, path in plain.cheapest_paths(source).items()
-            if link.edge_id in path.edge_ids
-        )
+        passing = list(graph.find_passing(link.edge_id))
+        for hops in range(1, MAX_HOPS + 1):
+            assert sorted(
+                (way.source, way.target)
+                for way in passing
+                if way.fewest_hops <= hops <= way.most_hops
+            ) == sorted(
+                (source, target)
+                for source in sources
+                for target, path in plain.cheapest_paths(source, max_hops=hops).items()
+                if link.edge_id in path.edge_ids
+            )
         some = {source for source in sources if source % 2}
-        assert sorted(graph.find_passing(link.edge_id, among=some)) == [
-            pair for pair in sorted(graph.find_passing(link.edge_id)) if pair[0] in some
-        ]
+        assert sorted(graph.find_passing(link.edge_id, among=some)) == sorted(
+            way for way in passing if way.source in some
+        )
     assert not list(graph.find_passing(9_999))
 
 

@@ -161,10 +161,10 @@ def test_some_values_are_added_whatever_others_saved_meanwhile(
 def test_differences_name_the_values(erin: User, cities: ValueList) -> None:
     values = [f"C{number:02}" for number in range(20)]
     save_value_list(value_list=cities, values=values, by=erin)
-    save_value_list(value_list=cities, values=[*values[15:], "DEU"], by=erin)
+    save_value_list(value_list=cities, values=[*values[15:], "Lyon, FR"], by=erin)
     after, before = revisions_of(cities)
     assert difference(before, after) == [
-        "added DEU",
+        "added “Lyon, FR”",
         "removed C00, C01, C02, C03, C04 and 10 more",
     ]
 

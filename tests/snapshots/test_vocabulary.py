@@ -84,7 +84,7 @@ def test_the_operators_audiences_are_everybodys_and_others_are_not() -> None:
     fans = read_tree(words.compile("@fans", ACME))
     assert fans.evaluate({"age": 19, "geo.country": "USA"}) is True
     assert list(words.audiences) == ["audience.2", "audience.1"]
-    with pytest.raises(ExpressionError, match="unknown definition `@fans`"):
+    with pytest.raises(ExpressionError, match="unknown name `@fans`"):
         words.compile("@fans", GLOBEX)
 
 

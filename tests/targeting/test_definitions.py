@@ -23,7 +23,7 @@ def errors(
 def test_an_unknown_name_is_an_error_with_its_place() -> None:
     definitions = {"adults": parse("age >= 18", CATALOG)}
     assert errors("flag or\n  @adult and @adults", definitions) == [
-        ("unknown_definition", 2, 3, "unknown definition `@adult`", "did you mean `@adults`?")
+        ("unknown_definition", 2, 3, "unknown name `@adult`", "did you mean `@adults`?")
     ]
 
 

@@ -94,7 +94,7 @@ def test_definitions_and_lists_come_from_files(
     arguments = ["evaluate", "--catalog", catalog, *files, "--visit", '{"age": 13}']
     assert main([*arguments, "@teens"]) == 0
     assert main([*arguments, "@adults"]) == 1
-    assert "unknown definition `@adults`" in capsys.readouterr().err
+    assert "unknown name `@adults`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ def test_any_path_keeps_to_its_limit_of_hops(any_booking: Booking) -> None:
     assert explanation.path
     assert [hop.buyer.name for hop in explanation.path.hops] == ["Solberg Soda"]
     Edge.objects.filter(buyer__kind="advertiser").update(is_active=False)
-    assert "in at most 1 hops" in explain(any_booking).reason
+    assert "in at most 1 hop," in explain(any_booking).reason
 
 
 def test_a_pinned_booking_is_explained_along_its_own_path(any_booking: Booking) -> None:

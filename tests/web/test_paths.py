@@ -77,12 +77,12 @@ def test_most_hops_counts_for_pages_findings_explanations_and_the_build(
 
     assert tell(2) == (2, [], True, 1)
     assert tell(1) == (0, ["no_path"], False, 0)
-    Edge.objects.create(seller=booking.publisher, buyer=soda, fee_percent="50")
+    direct = Edge.objects.create(seller=booking.publisher, buyer=soda, fee_percent="50")
     assert tell(2) == (2, [], True, 1)
     expected = (0, ["no_path"], False, 0) if policy == "pinned" else (1, [], True, 1)
     assert tell(1) == expected
-    if policy != "pinned":
-        assert impact_of_edge(edges[0]).booking_count == 0
+    carried = EdgeUse(0, 0) if policy == "pinned" else EdgeUse(1, 1)
+    assert (impact_of_edge(edges[0]), impact_of_edge(direct)) == (EdgeUse(0, 0), carried)
 
 
 def compose() -> list[Entry]:

@@ -173,11 +173,12 @@ def test_quarantine_is_narrowed_to_the_own_before_it_is_cut_short(
     monkeypatch.setattr("exchange.web.views.snapshots.MAX_QUARANTINED_SHOWN", 2)
     house = Organisation.objects.create(name="Own house")
     brand = found(Party.Kind.ADVERTISER, "Own brand", house)
+    live = {"expression": "true", "status": "live"}
     foreign = [
-        Campaign.objects.create(advertiser=story.soda, name=f"Foreign {n}", expression="true")
+        Campaign.objects.create(advertiser=story.soda, name=f"Foreign {n}", **live)
         for n in range(3)
     ]
-    own = Campaign.objects.create(advertiser=brand, name="Own", expression="true")
+    own = Campaign.objects.create(advertiser=brand, name="Own", **live)
     for campaign in [*foreign, own]:
         Quarantined.objects.create(
             kind="campaign", object_id=campaign.pk, reason=f"odd word in {campaign.name}"

@@ -114,5 +114,9 @@ class Booking(Revised):
             GinIndex(fields=["pinned_edges"], name="booking_pins", condition=Q(policy="pinned")),
         ]
 
+    @property
+    def most_hops(self) -> str:
+        return f"{self.hop_limit} hop{'' if self.hop_limit == 1 else 's'}"
+
     def __str__(self) -> str:
         return f"{self.campaign} at {self.publisher}"

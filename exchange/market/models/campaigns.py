@@ -103,6 +103,11 @@ class Campaign(Revised, WithExpression):
             models.Index(fields=["status", "-id"], name="campaign_by_status"),
             # Of a million, those that have ended are the oldest, and those to come are few.
             models.Index(fields=["-ends_at", "-id"], name="campaign_by_end", condition=LIVE),
+            models.Index(
+                fields=["advertiser", "-ends_at", "-id"],
+                name="campaign_by_end_here",
+                condition=LIVE,
+            ),
             models.Index(fields=["starts_at"], name="campaign_by_start", condition=LIVE),
             models.Index(fields=["advertiser", "-id"], name="campaign_by_advertiser"),
             GinIndex(fields=["labels"], name="campaign_labels"),

@@ -12,7 +12,7 @@ from django.db.models import Model
 from django.template import RequestContext
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from exchange.accounts.models import User
@@ -37,7 +37,7 @@ UNKNOWN = "\N{EN DASH}"
 SOURCES = {
     "web": "on a page",
     "api": "over the API",
-    "import": "by a program",
+    "import": "import",
     "sql": "in the database by hand",
 }
 
@@ -193,6 +193,17 @@ def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
 @register.filter
 def active_badge(is_active: bool) -> SafeString:
     return badge("active" if is_active else "off", "Active" if is_active else "Switched off")
+
+
+@register.filter
+def code_quotes(text: object) -> SafeString:
+    """Messages quote what one writes in backticks."""
+    parts = str(text).split("`")
+    return format_html_join(
+        "",
+        "{}",
+        ((format_html("<code>{}</code>", p) if n % 2 else p,) for n, p in enumerate(parts)),
+    )
 
 
 @register.filter

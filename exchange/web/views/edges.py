@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from exchange.market.impact import impact_of_edge
 from exchange.market.models import Edge
-from exchange.market.services import save_edge
+from exchange.market.services import check_expression, save_edge
 from exchange.market.visibility import visible
 from exchange.reading.paging import Order
 from exchange.web.filters import EdgeFilter
@@ -24,6 +24,7 @@ from exchange.web.views.listing import (
     read_listing,
     show_form,
 )
+from targeting import ExpressionError
 
 BY_NAMES = Order(("seller__name", "buyer__name"))
 
@@ -39,8 +40,17 @@ def list_edges(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
     edge = find_visible(Edge.objects.with_parties(), person_of(request), pk)
-    context = {"edge": edge, "use": impact_of_edge(edge)}
+    context = {"edge": edge, "use": impact_of_edge(edge), "broken": find_fault(edge)}
     return render(request, "market/edge_detail.html", context)
+
+
+def find_fault(edge: Edge) -> str:
+    """Why its rule no longer compiles; empty if it does."""
+    try:
+        check_expression(text=edge.expression, organisation_id=edge.seller.organisation_id)
+    except ExpressionError as error:
+        return str(error)
+    return ""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

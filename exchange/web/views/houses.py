@@ -77,6 +77,7 @@ def read_advertiser(person: User) -> dict[str, Any]:
     bookings = owned(Booking.objects.active().order_by(), person)
     return {
         "campaigns": with_eligible(campaigns),
+        "has_several": len({campaign.advertiser_id for campaign in campaigns}) > 1,
         "booking_count": count_listed(bookings),
         "days": DAYS,
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -45,6 +45,11 @@ class LogIn(LoginView):
         if is_right:
             remember(answer, request.POST["username"])
         return answer
+
+    def get_form(self, form_class: type[AuthenticationForm] | None = None) -> AuthenticationForm:
+        form = super().get_form(form_class)
+        form.fields["username"].label = "Login name"
+        return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         people = find_demo_people()

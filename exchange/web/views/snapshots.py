@@ -11,7 +11,7 @@ from collections.abc import Callable
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import filesizeformat
@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator, may_start
 from exchange.market.kinds import rows_of
-from exchange.market.models import Booking
+from exchange.market.models import Booking, Campaign
 from exchange.market.visibility import owned
 from exchange.reading.paging import Order
 from exchange.serving.directory import DirectoryError, SnapshotInfo
@@ -28,7 +28,7 @@ from exchange.snapshots.activation import CannotActivateError, activate, roll_ba
 from exchange.snapshots.build_requests import request_build
 from exchange.snapshots.contents import Comparison, compare_snapshots
 from exchange.snapshots.deltas import snapshot_directory
-from exchange.snapshots.models import Phase, Quarantined, SnapshotBuild
+from exchange.snapshots.models import ChangeKind, Phase, Quarantined, SnapshotBuild
 from exchange.snapshots.progress import BuildLostError
 from exchange.snapshots.quarantine import MODELS as QUARANTINE_MODELS
 from exchange.snapshots.standing import find_move, read_standing
@@ -38,6 +38,8 @@ from exchange.web.views.listing import person_of, read_listing
 
 Status = SnapshotBuild.Status
 MAX_QUARANTINED_SHOWN = 100
+# What builds read of a kind.
+READ = {ChangeKind.CAMPAIGN: Q(status=Campaign.Status.LIVE), ChangeKind.EDGE: Q(is_active=True)}
 FIGURES: dict[str, Callable[[SnapshotInfo], str]] = {
     "Bookings": lambda info: f"{info.booking_count:,}",
     "Campaigns": lambda info: f"{info.campaign_count:,}",
@@ -107,10 +109,12 @@ def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | Non
 
 
 def name_quarantined(person: User) -> list[tuple[Model, Quarantined]]:
-    """Reasons quote expressions: people see those of their own, and as many of them as others'."""
+    """Reasons quote expressions: people see those of their own, and as many of them as others'.
+    What was stopped is served in no form, though it stays in quarantine until the next build."""
     named: list[tuple[Model, Quarantined]] = []
     for kind in QUARANTINE_MODELS:
-        own = owned(rows_of(KINDS[kind]).order_by(), person)
+        own = owned(rows_of(KINDS[kind]).order_by(), person).filter(READ.get(kind, Q()))
+        own = own.filter(retired_at=None)
         found = Quarantined.objects.filter(kind=kind, object_id__in=own.values("pk"))
         shown = list(found.order_by("pk")[: MAX_QUARANTINED_SHOWN - len(named)])
         rows = own.in_bulk([row.object_id for row in shown])

@@ -16,11 +16,12 @@ function write(form, fields) {
   }
 }
 
-// Any page but the login's ends the draft: it was saved, or came back with its errors.
+// Any page but the login's ends the draft: it was saved, or came back with its errors. A form that
+// stays on its page when it was saved is there again, empty, below the words that say so.
 function take() {
   const text = sessionStorage.getItem(KEY);
   sessionStorage.removeItem(KEY);
-  return text ? JSON.parse(text) : null;
+  return text && !document.querySelector("#messages .success") ? JSON.parse(text) : null;
 }
 
 export function startDrafts(say) {
