@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -20,7 +20,7 @@ class LogInMiddleware(LoginRequiredMiddleware):
 
     def handle_no_permission(
         self, request: HttpRequest, view_func: Callable[..., Any]
-    ) -> HttpResponseBase:
+    ) -> HttpResponseRedirect:
         page = request.headers.get("Referer", "")
         is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()})
         if request.method in SAFE_METHODS or not is_ours:
