@@ -154,3 +154,8 @@ def test_without_a_readable_log_nothing_is_said(exchange: Exchange, log: Path) -
 )
 def test_a_share_is_never_rounded_to_all_or_nothing(percent: float, words: str) -> None:
     assert share(percent) == words
+
+
+def test_a_small_share_of_a_report_is_not_nothing() -> None:
+    shares = [share(percent, 1) for percent in (0, 0.006, 0.14, 99.96, 100)]
+    assert shares == ["0.0 %", "under 0.1 %", "0.1 %", "over 99.9 %", "100.0 %"]

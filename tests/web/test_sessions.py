@@ -99,3 +99,16 @@ def test_a_published_password_stays_as_it_is(demo_person: User, client: Client) 
     client.force_login(demo_person)
     assert client.get("/password/").status_code == 403
     assert "/password/" not in client.get("/").content.decode()
+
+
+def test_a_form_sent_after_the_session_leads_back_to_its_page(client: Client) -> None:
+    """Its own address may take forms only. Pages of others are not led to."""
+    address = "/campaigns/7/status/"
+    for page, led_to in (
+        ("http://testserver/campaigns/7/?tab=1", "/campaigns/7/%3Ftab%3D1"),
+        ("https://elsewhere.example/campaigns/7/", address),
+        ("", address),
+    ):
+        answer = client.post(address, headers={"Referer": page} if page else {})
+        assert answer["Location"] == f"/login/?next={led_to}"
+    assert client.get("/campaigns/").headers["Location"] == "/login/?next=/campaigns/"

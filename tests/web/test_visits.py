@@ -305,3 +305,15 @@ def test_warnings_stand_above_the_answer_without_a_snapshot_too(
     assert "shoe_size: no such attribute in the catalogue" in warned
     assert "user.age: the value has the wrong type" in warned
     assert page.index('id="warnings"') < page.index('id="explanation"')
+
+
+def test_what_an_ad_server_asks_is_read_as_its_visit_or_bid_request() -> None:
+    def read(**document: object) -> dict[str, object]:
+        return read_visit(json.dumps(document))
+
+    assert read(publisher="herald", bid_request={"imp": []}) == {"imp": []}
+    asked = {"geo": {"country": "USA"}}
+    assert read(publisher="herald", visit=asked) == {"publisher.id": "herald", **asked}
+    own = {"publisher": {"id": "tribune"}}
+    assert read(publisher="herald", visit=own) == own
+    assert read(visit=asked) == {"visit": asked}

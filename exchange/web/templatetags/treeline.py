@@ -218,11 +218,13 @@ def number(value: int | None) -> str:
 
 
 @register.filter
-def share(percent: float) -> str:
-    """Never rounded to all or nothing."""
-    if 0 < percent < 1:
-        return "under 1 %"
-    return "over 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+def share(percent: float, digits: int = 0) -> str:
+    """Never rounded to all or nothing: `{{ row.percent|share:1 }}`."""
+    least = 10**-digits
+    if 0 < percent < least:
+        return f"under {least:.{digits}f} %"
+    most = 100 - least
+    return f"over {most:.{digits}f} %" if most < percent < 100 else f"{percent:.{digits}f} %"
 
 
 @register.filter
