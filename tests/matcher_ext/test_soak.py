@@ -68,7 +68,7 @@ def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
             shutil.copy(CHECKOUT / part, target)
     flags = {"CFLAGS": SANITIZE, "CXXFLAGS": SANITIZE, "LDFLAGS": "-fsanitize=address"}
     environment = os.environ | flags
-    build = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    build = [sys.executable, "setup.py", "build_ext", "--inplace", "-j", str(os.cpu_count() or 1)]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
     for module in (tmp_path / "matcher_ext").rglob("*.so"):
         assert b"__asan_report" in module.read_bytes(), f"{module.name} is not instrumented"
