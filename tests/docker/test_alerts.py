@@ -109,6 +109,6 @@ def test_queues_may_wait_as_long_as_readiness_says() -> None:
 
 
 def test_the_guide_tells_what_to_do_about_each() -> None:
-    guide = (settings.BASE_DIR / "docs" / "operating.md").read_text()
+    guide = (settings.BASE_DIR / "docs" / "alerts.md").read_text()
     missing = [rule["alert"] for rule in rules() if f"`{rule['alert']}`" not in guide]
     assert not missing
