@@ -3,15 +3,13 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from matcher_ext.count.and_leaves cimport (
-    NO_PIECE,
-    Start,
-    consider_count,
-    consider_leaves,
-    filter_by_carriers,
-    filter_by_marks,
+    NO_PIECE, Start, consider_count, consider_leaves, filter_by_carriers, filter_by_marks,
     filter_by_range,
 )
-from matcher_ext.count.circuit cimport *
+from matcher_ext.count.circuit cimport (
+    C_AND, C_ANY_OF, C_LAZY, C_NODE, C_OR, C_STRANGER, C_TRUE, C_WIDE_OUTSIDE, HEADER_WORDS,
+    KIND_BITS, KIND_MASK, behind,
+)
 from matcher_ext.count.kept_answers cimport answer_at, keep_answer, read_answer
 from matcher_ext.count.or_leaves cimport add_leaves
 from matcher_ext.count.rows cimport (

@@ -6,20 +6,16 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.leaves cimport group_of
 from matcher_ext.match.leaf_bits cimport find_number, find_text
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    Predicate,
-    text_length,
-    text_offset,
+from matcher_ext.plan.plan cimport Expression, Plan, PlanNode
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER,
+    G_UNEQUAL, G_UP_TO, GROUPS, AttributeIndex, order_float,
 )
+from matcher_ext.values.arena cimport (
+    FLOAT, NORMAL_AND, NORMAL_OR, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, STRING, STRING_SET,
+    Predicate, text_length, text_offset,
+)
+from matcher_ext.values.catalog cimport CatalogTable
 
 cdef enum:
     MOST_SIZE = 0xFFFF

@@ -12,7 +12,7 @@ Memory. Beside the mapped index and the answer, counting keeps within `working_b
 size of index and batch: blocks have fewer rows where visits are wide, answers are forgotten where
 they do not fit, and a circuit that does not fit is written and run piece by piece.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.count.block_rows cimport Slices

@@ -2,7 +2,7 @@
 
 What nearly every part asks stands here, so that it is compiled into whoever asks.
 """
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t
 
 from matcher_ext.count.block_rows cimport Slices, list_at
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of

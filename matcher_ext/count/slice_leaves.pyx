@@ -4,7 +4,9 @@ from libc.string cimport memcpy, memset
 
 from matcher_ext.count.block_rows cimport Slices, bitmap_at
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
-from matcher_ext.count.circuit cimport *
+from matcher_ext.count.circuit cimport (
+    C_ANY_OF, C_LAZY, C_MEMBER, C_MISSING, C_NONE_OF, C_STRANGER, KIND_BITS, KIND_MASK, presence_of,
+)
 from matcher_ext.count.rows cimport Rows, mark_rows, set_bitmap
 from matcher_ext.machine.bitmaps cimport count_ones
 from matcher_ext.values.arena cimport TRUE

@@ -9,21 +9,11 @@ from matcher_ext.freeze.leaves cimport group_of
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.graph cimport begin_graph_visit, evaluate_node
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport Expression, Plan, PlanNode, id_of
+from matcher_ext.plan.predicate_index cimport G_MEMBER, G_STRANGER, AttributeIndex, order_float
 from matcher_ext.values.arena cimport (
-    FLOAT,
-    GEO,
-    INTEGER_SET,
-    IP,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    STRING,
-    STRING_SET,
-    TRUE,
-    Predicate,
-    text_length,
-    text_offset,
+    FLOAT, GEO, INTEGER_SET, IP, NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, STRING, STRING_SET, TRUE,
+    Predicate, text_length, text_offset,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate

@@ -3,43 +3,16 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport (
-    BY_ALL,
-    BY_CHILD,
-    BY_PAIR,
-    BY_PARTITION,
-    PULLED,
-    PairChoice,
-    Partitioned,
-    view_draft,
+    BY_ALL, BY_CHILD, BY_PAIR, BY_PARTITION, PULLED, Draft, PairChoice, Partitioned, view_draft,
 )
 from matcher_ext.freeze.leaves cimport group_of
 from matcher_ext.plan.clues cimport has_clues
-from matcher_ext.plan.plan cimport (
-    G_BELOW, G_BETWEEN, G_EQUAL, G_LAZY, G_MEMBER, G_UP_TO, GROUPS, PlanNode,
-)
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.predicate_index cimport G_BETWEEN, G_LAZY, GROUPS
 from matcher_ext.values.arena cimport (
-    ALL_OF,
-    BOOLEAN,
-    CONTAINS,
-    DURING,
-    EQUAL,
-    IN,
-    IN_NETWORK,
-    INSIDE,
-    LIKE,
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    ONE_OF,
-    ONLY_OF,
-    PRESENT,
-    UNDER,
-    WITHIN,
-    Predicate,
+    ALL_OF, BOOLEAN, CONTAINS, DURING, EQUAL, IN, IN_NETWORK, INSIDE, LIKE, NORMAL_AND,
+    NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, ONE_OF,
+    ONLY_OF, PRESENT, UNDER, WITHIN, Predicate,
 )
 
 cdef enum:

@@ -7,19 +7,8 @@ from libcpp.vector cimport vector
 from matcher_ext.nodes.store cimport NodeStore, StoredNode, view_store
 from matcher_ext.plan.plan cimport Expression, PlanNode
 from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    Predicate,
-    PredicateView,
-    holds_text,
-    predicate_copy,
-    predicate_equal,
-    predicate_hash,
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING,
+    Predicate, PredicateView, holds_text, predicate_copy, predicate_equal, predicate_hash,
     text_length,
 )
 from matcher_ext.values.catalog cimport CatalogTable

@@ -10,12 +10,7 @@ from matcher_ext.freeze.leaves cimport index_leaves
 from matcher_ext.freeze.pairs cimport put_pairs
 from matcher_ext.freeze.partitions cimport put_partitions
 from matcher_ext.freeze.records cimport (
-    put_always,
-    put_inner_streams,
-    put_leaf_streams,
-    put_other_entries,
-    put_slots,
-    put_terminals,
+    put_always, put_inner_streams, put_leaf_streams, put_other_entries, put_slots, put_terminals,
 )
 from matcher_ext.freeze.sections cimport put_sections
 from matcher_ext.nodes.store cimport NodeStore

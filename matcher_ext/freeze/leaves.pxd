@@ -1,35 +1,16 @@
 """The predicate index: leaf numbers, and per attribute which leaves a value makes true."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.plan.candidates cimport Candidates
-from matcher_ext.plan.plan cimport (
-    G_BELOW,
-    G_BETWEEN,
-    G_EQUAL,
-    G_LAZY,
-    G_MEMBER,
-    G_PRESENT,
-    G_UP_TO,
-    GROUPS,
-    AttributeIndex,
-    Bound,
-    PointRow,
-    TextKey,
-    Totals,
-    order_float,
+from matcher_ext.plan.plan cimport Totals
+from matcher_ext.plan.predicate_index cimport (
+    G_BELOW, G_BETWEEN, G_EQUAL, G_LAZY, G_MEMBER, G_PRESENT, G_UP_TO, GROUPS, AttributeIndex,
+    Bound, PointRow, TextKey, order_float,
 )
 from matcher_ext.values.arena cimport (
-    BETWEEN,
-    EQUAL,
-    FLOAT,
-    IN,
-    LESS,
-    LESS_EQUAL,
-    ONE_OF,
-    PRESENT,
-    Predicate,
+    BETWEEN, EQUAL, FLOAT, IN, LESS, LESS_EQUAL, ONE_OF, PRESENT, Predicate,
 )
 
 cdef cppclass LeafIndex:

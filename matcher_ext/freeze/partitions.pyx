@@ -10,12 +10,7 @@ from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.programs cimport atom_of
 from matcher_ext.freeze.records cimport put_tested
 from matcher_ext.plan.listings cimport (
-    Listing,
-    add_seller,
-    list_sellers,
-    measure_hops,
-    put_listings,
-    sort_listings,
+    Listing, add_seller, list_sellers, measure_hops, put_listings, sort_listings,
 )
 from matcher_ext.plan.plan cimport Guard, Partition, PlanNode
 from matcher_ext.routes.route_section cimport RoutePlan, find_source, read_routes

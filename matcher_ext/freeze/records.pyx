@@ -6,23 +6,11 @@ from matcher_ext.freeze.bit_numbers cimport is_inner
 from matcher_ext.freeze.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, Draft
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.programs cimport (
-    begin_slots,
-    has_slots,
-    number_definition,
-    number_slots,
-    write_program,
-    write_slot,
+    begin_slots, has_slots, number_definition, number_slots, write_program, write_slot,
 )
 from matcher_ext.plan.plan cimport (
-    RECORD_MANY,
-    RECORD_ONE,
-    STREAM_COUNT,
-    STREAM_ENTRIES,
-    STREAM_LONG,
-    STREAM_SHIFT,
-    Expression,
-    LeafStream,
-    PlanNode,
+    RECORD_MANY, RECORD_ONE, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG, STREAM_SHIFT, Expression,
+    LeafStream, PlanNode,
 )
 from matcher_ext.routes.route_section cimport RouteSpec, write_routes
 from matcher_ext.values.arena cimport (

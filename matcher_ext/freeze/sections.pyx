@@ -5,15 +5,16 @@ from libcpp.vector cimport vector
 from matcher_ext.freeze.draft cimport Draft, view_draft
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport LeafIndex
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    ALWAYS, ATTRIBUTES, BOUNDS, BYTES, CANDIDATES, CATALOG, CLUE_INDEXES, CLUE_ROWS,
+    DEFINITION_SLOTS, GUARDS, ID_BASES, ID_STEPS, IDS, INNER_OFFSETS, KEYS, LAST_HOPS, LEAF_STREAMS,
+    LEVELS, MEMBERS, NAME_BYTES, NAMES, OR_TARGETS, PAIR_RECORDS, PAIRS, PARTITIONS, POINTS,
+    PREDICATES, RECORDS, ROUTES, SELLERS, SLOTS, TERMINALS, TEXTS, TOTALS, WIDE_IDS, WORDS, Header,
+    Totals, begin_buffer, end_buffer, put_section,
+)
+from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ROLES, AttributeIndex, TextKey
 from matcher_ext.values.arena cimport (
-    NOTHING,
-    Predicate,
-    Span,
-    predicate_copy,
-    text_length,
-    text_offset,
-    text_word,
+    NOTHING, Predicate, Span, predicate_copy, text_length, text_offset, text_word,
 )
 
 cdef cppclass Packed:

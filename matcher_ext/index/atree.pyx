@@ -4,6 +4,7 @@ import numpy
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.freezing cimport PATCH_FROM, freeze_index, view_index
 from matcher_ext.index.given_texts cimport check_names, describe_refused, has_refused, read_texts
 from matcher_ext.index.reaches cimport (

@@ -14,15 +14,8 @@ from matcher_ext.count.arrow_input cimport IdBuffer, to_numpy
 from matcher_ext.count.blocks cimport MOST_ROWS, RowSource
 from matcher_ext.count.circuit cimport Circuit, write_circuit
 from matcher_ext.count.counting cimport (
-    VISITS_AT_ONCE,
-    Counter,
-    count_singly,
-    count_sliced,
-    exchange_visits,
-    is_worth_slicing,
-    most_circuit_words,
-    open_counter,
-    rows_of_trial,
+    VISITS_AT_ONCE, Counter, count_singly, count_sliced, exchange_visits, is_worth_slicing,
+    most_circuit_words, open_counter, rows_of_trial,
 )
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.matching cimport match_visit

@@ -7,8 +7,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Entry
 from matcher_ext.freeze.layout cimport build_plan
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.overlay cimport Overlay
-from matcher_ext.index.snapshot cimport freeze_buffer
+from matcher_ext.index.snapshot cimport Snapshot, freeze_buffer
 from matcher_ext.nodes.definitions cimport find_definition
 from matcher_ext.routes.route_section cimport RouteSpec
 

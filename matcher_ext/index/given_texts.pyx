@@ -3,6 +3,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.language.normal cimport normalise_texts
 from matcher_ext.nodes.definitions cimport find_unknown_name
 from matcher_ext.values.arena cimport NOTHING, clear_form

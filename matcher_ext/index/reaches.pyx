@@ -1,6 +1,7 @@
 """Graph and reaches on the way into a dynamic index (reaches.pxd)."""
 from libc.stdint cimport uint32_t
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.given_texts cimport read_texts
 from matcher_ext.nodes.definitions cimport add_definition, find_definition
 from matcher_ext.nodes.store cimport begin_form, intern

@@ -5,22 +5,10 @@ from libcpp.vector cimport vector
 from matcher_ext.match.leaf_bits cimport find_text
 from matcher_ext.match.slots cimport last_atom
 from matcher_ext.plan.listings cimport (
-    Listing,
-    add_seller,
-    list_sellers,
-    measure_hops,
-    put_listings,
-    sort_listings,
+    Listing, add_seller, list_sellers, measure_hops, put_listings, sort_listings,
 )
 from matcher_ext.plan.plan cimport (
-    PARTITIONS,
-    RECORD_LENGTH,
-    RECORD_MANY,
-    RECORD_ONE,
-    Partition,
-    Plan,
-    Seller,
-    section_count,
+    PARTITIONS, RECORD_LENGTH, RECORD_MANY, RECORD_ONE, Partition, Plan, Seller, section_count,
 )
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.routes.routes cimport RouteNode

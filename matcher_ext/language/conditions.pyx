@@ -4,15 +4,30 @@ A wrong name, operator or value is reported and reading goes on; only a broken s
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from matcher_ext.language.lexer cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_ALL, KEY_BETWEEN, KEY_CONTAINS, KEY_COUNT, KEY_DURING, KEY_EMPTY, KEY_ENDS, KEY_IN,
+    KEY_INSIDE, KEY_IS, KEY_LIKE, KEY_MISSING, KEY_NETWORK, KEY_NONE_OF, KEY_NOT, KEY_OF, KEY_ONE,
+    KEY_ONLY, KEY_POLYGON, KEY_PRESENT, KEY_STARTS, KEY_UNDER, KEY_WITH, KEY_WITHIN, TOKEN_CLOSE,
+    TOKEN_COMPARE, TOKEN_END, TOKEN_FLOAT, TOKEN_INTEGER, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_NAME,
+    TOKEN_OPEN, TOKEN_STRING, Cursor, Token, add_problem, advance, at_keyword,
+)
 from matcher_ext.language.operands cimport (
     UNKNOWN, Draft, expect_word, parse_list, parse_range, parse_value,
 )
 from matcher_ext.language.place_operands cimport parse_circle, parse_polygon
-from matcher_ext.values.arena cimport *
+from matcher_ext.values.arena cimport (
+    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, NOTHING, OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS,
+    OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_IN, OP_IN_NETWORK,
+    OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS, OP_LESS_EQUAL, OP_LIKE,
+    OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN, STRING,
+    STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, Condition,
+)
 from matcher_ext.values.catalog cimport find_attribute
 from matcher_ext.values.literals cimport read_integer
-from matcher_ext.values.problems cimport *
+from matcher_ext.values.problems cimport (
+    BAD_COUNT, BARE_ATTRIBUTE, EXPECTED_LIST, EXPECTED_OPERATOR, INTEGER_TOO_LARGE,
+    UNKNOWN_ATTRIBUTE, WRONG_OPERATOR,
+)
 
 
 cdef inline uint32_t bit(uint32_t op) noexcept nogil:

@@ -3,7 +3,6 @@
 A Cursor lives on the stack of one parse; its pointers never outlive it.
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from matcher_ext.values.arena cimport Tree
 from matcher_ext.values.catalog cimport CatalogTable

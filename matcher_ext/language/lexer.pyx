@@ -4,12 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from matcher_ext.language.parser cimport MAX_PROBLEMS
 from matcher_ext.values.arena cimport (
     NOTHING, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_NOT_EQUAL, Note,
-    Problem, Span, Tree,
+    Problem, Span,
 )
 from matcher_ext.values.literals cimport fold, is_digit, is_high
-from matcher_ext.values.problems cimport (
-    BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER,
-)
+from matcher_ext.values.problems cimport BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER
 
 KEYWORDS = {
     "and": KEY_AND, "or": KEY_OR, "not": KEY_NOT, "xor": KEY_XOR, "xnor": KEY_XNOR,

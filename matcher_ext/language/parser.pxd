@@ -1,5 +1,4 @@
 """Text to tree: one pass of recursive descent, typed as it goes, with all its problems."""
-from libc.stdint cimport uint32_t
 
 from matcher_ext.values.arena cimport Tree
 from matcher_ext.values.catalog cimport CatalogTable

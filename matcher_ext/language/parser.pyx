@@ -5,11 +5,23 @@ problems. Notes are given to the unit (condition, group, `not`) that follows the
 stand behind on the same line.
 """
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.language.conditions cimport parse_condition
-from matcher_ext.language.lexer cimport *
-from matcher_ext.values.arena cimport *
-from matcher_ext.values.problems cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_AND, KEY_COUNT, KEY_FALSE, KEY_NOT, KEY_OR, KEY_TRUE, KEY_XNOR, KEY_XOR, TOKEN_CLOSE,
+    TOKEN_END, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_NAME, TOKEN_OPEN, TOKEN_REFERENCE, Cursor, Token,
+    add_problem, advance, at_keyword,
+)
+from matcher_ext.values.arena cimport (
+    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_INVALID, NODE_NOT, NODE_OR, NODE_REFERENCE,
+    NODE_TRUE, NODE_XNOR, NODE_XOR, NOTHING, Node, Span, Tree, clear_tree,
+)
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.problems cimport (
+    EMPTY_GROUP, EMPTY_TEXT, EXPECTED_CONDITION, EXPECTED_CONNECTIVE, TEXT_TOO_LONG, TOO_DEEP,
+    TOO_MANY_PREDICATES, UNCLOSED_GROUP, UNEXPECTED_CLOSING,
+)
 
 
 cdef void parse_text(

@@ -2,7 +2,10 @@
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from matcher_ext.language.lexer cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_KM, KEY_OF, TOKEN_CLOSE, TOKEN_COMMA, TOKEN_FLOAT, TOKEN_INTEGER, TOKEN_INVALID, TOKEN_OPEN,
+    Cursor, Token, add_problem, advance,
+)
 from matcher_ext.language.operands cimport close_brackets, count_value, expect_word
 from matcher_ext.values.arena cimport NOTHING, Tree, float_of, word_of
 from matcher_ext.values.literals cimport read_float

@@ -4,12 +4,18 @@ Trees are built by the caller's own constructors, so that this package needs not
 packages above it. The bulk path makes no Python object per node and runs without the GIL.
 """
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise, normalise_texts
 from matcher_ext.language.parser cimport parse_text
-from matcher_ext.values.arena cimport *
+from matcher_ext.values.arena cimport (
+    BOOLEAN, FALSE, FLOAT, GEO, INTEGER, INTEGER_SET, NODE_CONDITION, NODE_FALSE, NODE_NOT,
+    NODE_REFERENCE, NODE_TRUE, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE,
+    NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, PRESENT, TRUE, UNDEFINED, Condition, Node, NormalForm,
+    NormalNode, Predicate, Span, Tree, Truth, clear_form, float_of, holds_text, text_length,
+    text_offset, view_predicates,
+)
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.values.problems cimport NOT_UNICODE, UNKNOWN_LIST
 from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate

@@ -9,7 +9,8 @@ from libcpp.vector cimport vector
 
 from matcher_ext.match.lanes cimport Lanes
 from matcher_ext.plan.graph cimport GraphScratch
-from matcher_ext.plan.plan cimport AttributeIndex, Plan
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.predicate_index cimport AttributeIndex
 from matcher_ext.routes.routes cimport Walk
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit

@@ -4,19 +4,16 @@ from libc.string cimport memcmp
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.plan.candidates cimport fill_lazy
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    GEO,
-    INTEGER_SET,
-    IP,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    hash_bytes,
-    text_length,
-    text_offset,
+from matcher_ext.plan.plan cimport Plan, missing_test
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER, G_UNEQUAL,
+    G_UP_TO, GROUPS, ROLES, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, order_float,
+    width_class,
 )
+from matcher_ext.values.arena cimport (
+    FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, hash_bytes, text_length, text_offset,
+)
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Value
 
 cdef enum:

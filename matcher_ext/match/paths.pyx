@@ -3,6 +3,7 @@ import numpy
 
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
 
 from matcher_ext.match.leaf_bits cimport Scratch
 from matcher_ext.routes.route_section cimport Reach, RoutePlan

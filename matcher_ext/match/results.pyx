@@ -4,16 +4,10 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport (
-    count_ones,
-    fetch_line,
-    first_one,
-    write_narrow,
-    write_places,
-    write_steps,
-    write_wide,
+    count_ones, fetch_line, first_one, write_narrow, write_places, write_steps, write_wide,
 )
 from matcher_ext.match.leaf_bits cimport Scratch
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport Plan, has_wide_ids
 
 cdef enum:
     AHEAD = 16          # entries whose ids are fetched before they are needed

@@ -1,5 +1,5 @@
 """Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.match.leaf_bits cimport Scratch, get_bit

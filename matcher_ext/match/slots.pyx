@@ -1,12 +1,13 @@
 """Lazy leaves and slots, each evaluated at most once per visit (slots.pxd)."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from matcher_ext.match.leaf_bits cimport Answerer, Meaning, Reached, get_bit
+from matcher_ext.match.leaf_bits cimport Answerer, Meaning, Reached, Scratch, get_bit
 from matcher_ext.plan.graph cimport evaluate_node
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport RECORD_LENGTH, Plan, lazy_test
 from matcher_ext.routes.route_section cimport Reach, find_source
 from matcher_ext.routes.routes cimport find_last_hop, walk_from
 from matcher_ext.values.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Value, test_predicate
 
 

@@ -1,9 +1,10 @@
 """A pipeline of four steps in front of `intern` (interning.pxd)."""
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.nodes.store cimport StoredNode, intern
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
+from matcher_ext.nodes.store cimport NodeStore, StoredNode, intern
+from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING, NormalForm
 
 cdef enum:
     STEP = 48           # nodes of the form between one step and the next

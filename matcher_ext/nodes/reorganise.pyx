@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.nodes.store cimport StoredNode
+from matcher_ext.nodes.store cimport NodeStore, StoredNode
 from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NOTHING
 
 cdef extern from * nogil:

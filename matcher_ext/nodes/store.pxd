@@ -20,12 +20,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_OR,
-    NormalForm,
-    Predicate,
-    PredicateView,
-    Span,
+    NORMAL_AND, NORMAL_OR, NormalForm, Predicate, PredicateView, Span,
 )
 
 cdef struct StoredNode:

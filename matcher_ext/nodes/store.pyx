@@ -5,19 +5,8 @@ from libcpp.vector cimport vector
 from matcher_ext.nodes.definitions cimport find_named
 from matcher_ext.nodes.reorganise cimport cover_children, forget_parent, list_content, tie_node
 from matcher_ext.values.arena cimport (
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NOTHING,
-    NormalForm,
-    NormalNode,
-    Predicate,
-    PredicateView,
-    holds_text,
-    node_equal,
-    predicate_copy,
-    predicate_equal,
-    text_length,
-    view_predicates,
+    NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Predicate, PredicateView,
+    holds_text, node_equal, predicate_copy, predicate_equal, text_length, view_predicates,
 )
 
 cdef enum:

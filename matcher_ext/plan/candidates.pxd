@@ -10,7 +10,8 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.match.leaf_bits cimport Scratch
-from matcher_ext.plan.plan cimport ClueIndex, ClueRow, Plan
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.predicate_index cimport ClueIndex, ClueRow
 from matcher_ext.values.catalog cimport CatalogTable
 
 cdef cppclass Candidates:

@@ -6,16 +6,20 @@ from libcpp.pair cimport pair
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.draft cimport view_draft
-from matcher_ext.match.leaf_bits cimport clear_bit, set_bit, set_bits
+from matcher_ext.freeze.draft cimport Draft, view_draft
+from matcher_ext.match.leaf_bits cimport Scratch, clear_bit, set_bit, set_bits
 from matcher_ext.plan.clues cimport (
     EVERY_ELEMENT, HALF, TWO_ELEMENTS, Clue, find_clues, find_every, has_clues, has_shape,
     list_clues,
 )
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    ATTRIBUTES, CANDIDATES, CLUE_INDEXES, CLUE_ROWS, Plan, pushed_tests, section_count,
+)
+from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ClueIndex, ClueRow, RoleIndex
 from matcher_ext.values.arena cimport (
     ALL_OF, INTEGER_SET, NOTHING, STRING_SET, TIMESTAMP_LOCAL, TRUE, PredicateView, mix,
 )
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport test_predicate
 
 cdef extern from * nogil:

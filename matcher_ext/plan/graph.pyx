@@ -1,36 +1,13 @@
 """Reads a plan's graph from the top (graph.pxd)."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport NAMES, Plan, PlanNode, section_count
 from matcher_ext.values.arena cimport (
-    FALSE,
-    FLOAT,
-    GEO,
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    PRESENT,
-    TRUE,
-    UNDEFINED,
-    NormalForm,
-    NormalNode,
-    Predicate,
-    Span,
-    Truth,
-    float_of,
-    hash_bytes,
-    holds_text,
-    mix,
-    predicate_copy,
-    predicate_hash,
-    text_length,
-    text_offset,
+    FALSE, FLOAT, GEO, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
+    NORMAL_TRUE, NOTHING, TRUE, UNDEFINED, NormalForm, NormalNode, Predicate, Span, Truth, float_of,
+    hash_bytes, holds_text, mix, predicate_copy, predicate_hash, text_length, text_offset,
 )
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.visits.visit cimport Visit, test_predicate

@@ -4,7 +4,12 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.leaf_predicates cimport thaw_predicates
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    ALWAYS, DEFINITION_SLOTS, INNER_OFFSETS, NAMES, OR_TARGETS, PAIRS, PARTITIONS, RECORD_LENGTH,
+    RECORD_MANY, RECORD_ONE, RECORDS, SLOTS, TERMINALS, Expression, Guard, LeafStream, Partition,
+    Plan, PlanDefinition, PlanNode, StreamParts, first_guarded, section_count, split_stream,
+)
+from matcher_ext.plan.predicate_index cimport PointRow
 from matcher_ext.plan.program_trees cimport Trees, add_inner, add_tree, add_truth, begin_trees
 from matcher_ext.values.arena cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING
 from matcher_ext.values.catalog cimport CatalogTable

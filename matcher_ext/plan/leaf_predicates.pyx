@@ -1,22 +1,20 @@
 """What a leaf tests, in four steps: kinds, numbers of values, places for them, values."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    BETWEEN,
-    EQUAL,
-    FLOAT,
-    IN,
-    INTEGER_SET,
-    LESS,
-    LESS_EQUAL,
-    NOTHING,
-    ONE_OF,
-    PRESENT,
-    STRING,
-    STRING_SET,
+from matcher_ext.plan.plan cimport (
+    ATTRIBUTES, WORDS, Plan, lazy_test, missing_test, pushed_tests, section_count,
 )
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT,
+    G_STRANGER, G_UNEQUAL, G_UP_TO, GROUPS, PUSHED, ROLES, AttributeIndex, Bound, PointRow,
+    RoleIndex, TextKey, order_float,
+)
+from matcher_ext.values.arena cimport (
+    BETWEEN, EQUAL, FLOAT, IN, INTEGER_SET, LESS, LESS_EQUAL, NOTHING, ONE_OF, PRESENT, STRING,
+    STRING_SET, Predicate,
+)
+from matcher_ext.values.catalog cimport CatalogTable
 
 cdef extern from * nogil:
     """

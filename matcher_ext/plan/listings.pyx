@@ -3,6 +3,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.plan.plan cimport LastHop, Seller
+from matcher_ext.routes.route_section cimport Reach, RoutePlan
 from matcher_ext.routes.routes cimport RouteHop
 
 

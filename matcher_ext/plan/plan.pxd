@@ -59,7 +59,9 @@ for reasons or counts:
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.predicate_index cimport *      # whoever reads a plan needs it as well
+from matcher_ext.plan.predicate_index cimport (
+    G_LAZY, PUSHED, AttributeIndex, Bound, ClueIndex, ClueRow, PointRow, TextKey,
+)
 from matcher_ext.routes.route_section cimport RoutePlan
 from matcher_ext.values.arena cimport Predicate, PredicateView, Span
 

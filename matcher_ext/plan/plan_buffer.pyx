@@ -13,7 +13,10 @@ from libcpp.vector cimport vector
 from matcher_ext.machine.large_pages cimport use_large_pages
 from matcher_ext.plan.checking cimport check_plan
 from matcher_ext.plan.graph_from_plan cimport lend_graph, thaw_graph
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    CATALOG, GUARDS, ID_BASES, ID_STEPS, IDS, LAST_HOPS, LEVELS, NAMES, PAIR_RECORDS, RECORDS,
+    SECTIONS, SLOTS, WIDE_IDS, Header, has_wide_ids, read_header, section_count, sum_buffer,
+)
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file

@@ -4,20 +4,10 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport (
-    ATOM_BITS,
-    JUMP_MAX,
-    RECORD_LENGTH,
-    RECORD_NEVER,
-    RECORD_WIDE,
-    PlanNode,
+    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, PlanNode,
 )
 from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_TRUE,
-    NOTHING,
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NOTHING,
 )
 
 

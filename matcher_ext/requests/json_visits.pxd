@@ -10,7 +10,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from matcher_ext.requests.json_tape cimport Tape, Text
-from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:

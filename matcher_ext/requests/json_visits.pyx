@@ -3,8 +3,8 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from matcher_ext.requests.json_tape cimport (
-    FALSE_WORD, FRACTION, LIST, NULL_WORD, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text,
-    read_fraction, read_whole, text_of,
+    FALSE_WORD, FRACTION, LIST, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text, read_fraction,
+    read_whole, text_of,
 )
 from matcher_ext.values.arena cimport GEO, INTEGER_SET, NOTHING, STRING_SET
 from matcher_ext.values.catalog cimport Attribute, find_attribute

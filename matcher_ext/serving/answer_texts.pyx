@@ -12,7 +12,7 @@ from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.paths cimport find_path, list_paths
 from matcher_ext.match.results cimport list_entries
 from matcher_ext.plan.plan cimport Plan
-from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, Way, share_of
+from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, share_of
 from matcher_ext.serving.json_text cimport add_ten_thousandths, add_text
 from matcher_ext.values.arena cimport NOTHING
 

@@ -14,7 +14,7 @@ from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.requests.bid_sources cimport BidReader, BidReading
 from matcher_ext.requests.json_requests cimport Asked
-from matcher_ext.requests.json_tape cimport Tape, Text
+from matcher_ext.requests.json_tape cimport Tape
 from matcher_ext.requests.json_visits cimport Reading, Stamps
 from matcher_ext.serving.answer_texts cimport Choice, Items
 

@@ -2,8 +2,7 @@
 
 Takes plain rows, so that this package needs nothing of the packages above it.
 """
-from libc.stdint cimport int64_t, uint32_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.values.arena cimport (

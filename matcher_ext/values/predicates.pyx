@@ -5,11 +5,19 @@ undefined exactly when it is missing.
 """
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.values.addresses cimport Address, in_network
-from matcher_ext.values.arena cimport *
+from matcher_ext.values.arena cimport (
+    ALL_OF, BETWEEN, BOOLEAN, CONTAINS, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, EQUAL,
+    FLOAT, IN, IN_NETWORK, INSIDE, IP, LESS, LESS_EQUAL, LIKE, ONE_OF, ONLY_OF, OP_ALL_OF, OP_BARE,
+    OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL,
+    OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS, OP_LIKE,
+    OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN, PRESENT,
+    STARTS_WITH, STRING, STRING_SET, UNDER, WITHIN, Condition, NormalForm, Predicate, Tree,
+    compare_text, text_length, text_offset, text_word,
+)
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport read_schedule
 
 

@@ -6,7 +6,10 @@ from libc.string cimport strcmp, strlen, strncmp
 
 from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.arrow_cells cimport *
+from matcher_ext.visits.arrow_cells cimport (
+    BITS, DAY, FIXED_LISTED, FLOATING, INSTANT, LARGE_LISTED, LARGE_TEXT, LISTED, NULLS, OTHER,
+    SIGNED, STRUCTURE, TEXT, TEXT_VIEW, UNSIGNED, ArrowArray, ArrowArrayStream, ArrowSchema, Column,
+)
 
 
 # Formats: https://arrow.apache.org/docs/format/CDataInterface.html

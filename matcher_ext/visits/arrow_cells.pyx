@@ -1,8 +1,6 @@
 """Cells of Arrow columns as a visit's values (arrow_cells.pxd)."""
 from libc.math cimport floor
-from libc.stdint cimport (
-    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-)
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.values.arena cimport (
@@ -10,18 +8,8 @@ from matcher_ext.values.arena cimport (
 )
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport (
-    Visit,
-    add_integer,
-    add_text,
-    begin_set,
-    clear_visit,
-    end_set,
-    set_boolean,
-    set_float,
-    set_integer,
-    set_malformed,
-    set_point,
-    set_text,
+    Visit, add_integer, add_text, begin_set, clear_visit, end_set, set_boolean, set_float,
+    set_integer, set_malformed, set_point, set_text,
 )
 
 cdef struct Text:

@@ -5,10 +5,15 @@ The rules of types live in the setters, so that a dict, a JSON object and a colu
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport fabs, isfinite, isnan
-from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from matcher_ext.values.addresses cimport Address, in_network, read_address
-from matcher_ext.values.arena cimport *
+from matcher_ext.values.arena cimport (
+    ALL_OF, BOOLEAN, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, FALSE, FLOAT, GEO, INTEGER, INTEGER_SET,
+    IP, ONE_OF, PRESENT, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, TRUE, UNDEFINED, WITHIN,
+    Predicate, PredicateView, Truth, compare_text, float_of, text_word, word_of,
+)
+from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.values.literals cimport minute_of_week, read_timestamp
 from matcher_ext.values.predicates cimport find_integer, sort_integers, sort_texts
 from matcher_ext.visits.comparisons cimport (
