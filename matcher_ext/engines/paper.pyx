@@ -7,10 +7,11 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise_texts
+from matcher_ext.machine.hashing cimport mix
 from matcher_ext.nodes.store cimport StoredNode, begin_form, intern, open_store, release, view_store
 from matcher_ext.values.arena cimport (
     FALSE, NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NOTHING, PRESENT, TRUE, UNDEFINED,
-    NormalForm, NormalNode, Predicate, Truth, clear_form, mix,
+    NormalForm, NormalNode, Predicate, Truth, clear_form,
 )
 from matcher_ext.visits.visit cimport is_eligible, read_visit, test_predicate
 

@@ -5,12 +5,13 @@ from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.leaves cimport group_of
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.graph cimport begin_graph_visit, evaluate_node
 from matcher_ext.plan.plan cimport Expression, Plan, PlanNode, id_of
-from matcher_ext.plan.predicate_index cimport G_MEMBER, G_STRANGER, AttributeIndex, order_float
+from matcher_ext.plan.predicate_index cimport (
+    G_MEMBER, G_STRANGER, AttributeIndex, group_of, order_float,
+)
 from matcher_ext.values.arena cimport (
     FLOAT, GEO, INTEGER_SET, IP, NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, STRING, STRING_SET, TRUE,
     Predicate, text_length, text_offset,

@@ -13,16 +13,16 @@ from libcpp.algorithm cimport lower_bound, sort, unique
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from matcher_ext.freeze.clue_tables cimport index_clues, rank_clues
 from matcher_ext.freeze.draft cimport Draft
-from matcher_ext.plan.candidates cimport index_clues, rank_clues
+from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.plan.plan cimport Totals
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_STRANGER, G_UP_TO,
     GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, width_class,
 )
 from matcher_ext.values.arena cimport (
-    BETWEEN, NORMAL_PREDICATE, NOTHING, STRING, STRING_SET, Predicate, hash_bytes, text_length,
-    text_offset,
+    BETWEEN, NORMAL_PREDICATE, NOTHING, STRING, STRING_SET, Predicate, text_length, text_offset,
 )
 
 cdef enum:

@@ -6,7 +6,7 @@ that differs in one word always has another sum; others, but for one in 2^64.
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from matcher_ext.values.arena cimport mix
+from matcher_ext.machine.hashing cimport mix
 
 cdef extern from * nogil:
     """

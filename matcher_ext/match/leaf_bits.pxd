@@ -2,7 +2,7 @@
 
 A value's rank among the attribute's keys cuts each ordered group of leaves in two; `=`, `in` and
 their negations are single leaves of the key's row. Nothing is looked at leaf by leaf except
-intervals near the value and candidates among lazy leaves (candidates.pxd).
+intervals near the value and candidates among lazy leaves (clue_lookup.pxd).
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector

@@ -3,7 +3,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.plan.candidates cimport fill_lazy
+from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.match.clue_lookup cimport fill_lazy
 from matcher_ext.plan.plan cimport Plan, missing_test
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER, G_UNEQUAL,
@@ -11,7 +12,7 @@ from matcher_ext.plan.predicate_index cimport (
     width_class,
 )
 from matcher_ext.values.arena cimport (
-    FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, hash_bytes, text_length, text_offset,
+    FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, text_length, text_offset,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Value

@@ -3,10 +3,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.nodes.store cimport Definition, NodeStore, StoredNode, is_inner
-from matcher_ext.values.arena cimport (
-    NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Span, hash_bytes,
-)
+from matcher_ext.values.arena cimport NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Span
 
 
 cdef uint32_t find_definition(

@@ -1,7 +1,7 @@
 """Totals and names; then the parts that leaf_checks.pyx and record_checks.pyx know."""
 from libc.stdint cimport uint32_t, uint64_t
 
-from matcher_ext.plan.candidates cimport check_clues
+from matcher_ext.plan.clue_checks cimport check_clues
 from matcher_ext.plan.leaf_checks cimport check_attributes, check_points, check_tests
 from matcher_ext.plan.plan cimport (
     ATTRIBUTES, DEFINITION_SLOTS, ID_BASES, ID_STEPS, IDS, INNER_OFFSETS, LAST_HOPS, LEVELS,

@@ -3,11 +3,12 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport hash_bytes, mix
 from matcher_ext.plan.plan cimport NAMES, Plan, PlanNode, section_count
 from matcher_ext.values.arena cimport (
     FALSE, FLOAT, GEO, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
     NORMAL_TRUE, NOTHING, TRUE, UNDEFINED, NormalForm, NormalNode, Predicate, Span, Truth, float_of,
-    hash_bytes, holds_text, mix, predicate_copy, predicate_hash, text_length, text_offset,
+    holds_text, predicate_copy, predicate_hash, text_length, text_offset,
 )
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
 from matcher_ext.visits.visit cimport Visit, test_predicate

@@ -6,6 +6,10 @@ of each kind begin. What neither values nor bounds find is found by clues. Knows
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from matcher_ext.values.arena cimport (
+    BETWEEN, EQUAL, FLOAT, IN, LESS, LESS_EQUAL, ONE_OF, PRESENT, Predicate,
+)
+
 cdef enum Role:
     PUSHED
     TESTED
@@ -58,7 +62,7 @@ cdef struct Bound:
     uint32_t low
     uint32_t high
 
-cdef struct ClueIndex:          # of the pushed lazy leaves; see candidates.pxd
+cdef struct ClueIndex:          # of the pushed lazy leaves; see clue_lookup.pxd
     uint64_t shapes[3]          # bits: the shapes of its clues
     uint32_t rows               # CLUE_ROWS, the first of the table
     uint32_t mask
@@ -82,3 +86,25 @@ cdef extern from * nogil:
 cdef inline int64_t order_float(int64_t word) noexcept nogil:
     """Float bits as an integer of the same order (no NaN, no -0.0)."""
     return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFFLL
+
+cdef inline int group_of(const Predicate* predicate) noexcept nogil:
+    """Each negation is the group after its plain one; `is missing` is GROUPS."""
+    cdef int group
+    if predicate.test == EQUAL:
+        group = G_EQUAL
+    elif predicate.test == IN or predicate.test == ONE_OF:
+        group = G_MEMBER
+    elif predicate.test == LESS_EQUAL:
+        group = G_UP_TO
+    elif predicate.test == LESS:
+        group = G_BELOW
+    elif predicate.test == BETWEEN:
+        group = G_BETWEEN
+    elif predicate.test == PRESENT:
+        return GROUPS if predicate.negated else G_PRESENT
+    else:
+        return G_LAZY
+    return group + predicate.negated
+
+cdef inline int64_t order_word(const Predicate* predicate, int64_t word) noexcept nogil:
+    return order_float(word) if predicate.type == FLOAT else word

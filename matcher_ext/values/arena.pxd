@@ -235,14 +235,6 @@ cdef bint node_equal(
 cdef bint span_equal(const char* left, Span a, const char* right, Span b) noexcept nogil
 # Order of two texts, each a word with its pool: negative, 0, positive.
 cdef int compare_text(const char* left, int64_t a, const char* right, int64_t b) noexcept nogil
-cdef uint64_t hash_bytes(const char* text, size_t length) noexcept nogil
-
-cdef inline uint64_t mix(uint64_t value, uint64_t word) noexcept nogil:
-    """One step of a hash (the finaliser of splitmix64); the same in every process."""
-    value = (value ^ word) + 0x9E3779B97F4A7C15ULL
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL
-    return value ^ (value >> 31)
 
 cdef inline bint holds_text(uint8_t type, uint8_t test) noexcept nogil:
     """True where the words are spans of the pool."""

@@ -3,7 +3,7 @@
 Owns no meaning: what a word stands for is said by arena.pxd.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 
@@ -142,19 +142,3 @@ cdef int compare_text(
     if order != 0:
         return order
     return (m > n) - (m < n)
-
-
-cdef uint64_t hash_bytes(const char* text, size_t length) noexcept nogil:
-    """FNV-like over 8 bytes at a time; the same in every process, not meant against attackers."""
-    cdef uint64_t value = length
-    cdef uint64_t chunk
-    cdef size_t i = 0
-    while i + 8 <= length:
-        memcpy(&chunk, text + i, 8)
-        value = mix(value, chunk)
-        i += 8
-    chunk = 0
-    if i < length:
-        memcpy(&chunk, text + i, length - i)
-        value = mix(value, chunk)
-    return value

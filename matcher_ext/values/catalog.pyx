@@ -5,9 +5,10 @@ Takes plain rows, so that this package needs nothing of the packages above it.
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.values.arena cimport (
     BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, TIMESTAMP,
-    TIMESTAMP_LOCAL, Span, hash_bytes, span_equal, text_word,
+    TIMESTAMP_LOCAL, Span, span_equal, text_word,
 )
 
 TYPES = {
