@@ -5,10 +5,11 @@ the others, by their marks first, which err on the side of keeping a row, then b
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport Slices
+from matcher_ext.count.slices cimport Slices
 
 cdef enum:
     NO_PIECE = 0xFFFFFFFF
+    NOTHING_KNOWN = 0xFFFFFFFF
 
 cdef struct Start:              # of an AND: its child with the fewest rows
     const uint32_t* child

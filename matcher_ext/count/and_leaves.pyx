@@ -1,10 +1,10 @@
 """Which leaf an AND starts from, and what the others leave (and_leaves.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
 from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, behind
 from matcher_ext.count.slice_leaves cimport count_members, read_piece, read_range
+from matcher_ext.count.slices cimport Slices
 
 
 cdef inline void consider_range(

@@ -3,8 +3,8 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from matcher_ext.count.and_leaves cimport (
-    NO_PIECE, Start, consider_count, consider_leaves, filter_by_carriers, filter_by_marks,
-    filter_by_range,
+    NO_PIECE, NOTHING_KNOWN, Start, consider_count, consider_leaves, filter_by_carriers,
+    filter_by_marks, filter_by_range,
 )
 from matcher_ext.count.circuit cimport (
     C_AND, C_ANY_OF, C_LAZY, C_NODE, C_OR, C_STRANGER, C_TRUE, C_WIDE_OUTSIDE, HEADER_WORDS,
@@ -18,6 +18,7 @@ from matcher_ext.count.rows cimport (
 from matcher_ext.count.slice_leaves cimport (
     count_leaf, find_leaf, find_special, test_members, test_range, test_special,
 )
+from matcher_ext.count.slices cimport IS_EMPTY, UNANSWERED, Slices, bitmap_at, list_at
 from matcher_ext.machine.bitmaps cimport add_words, count_ones, join_words
 
 

@@ -5,13 +5,13 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.count.circuit cimport is_set, presence_of
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.plan.predicate_index cimport AttributeIndex, order_float
-from matcher_ext.values.arena cimport (
-    FLOAT, GEO, IP, NOTHING, STRING, STRING_SET, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport FLOAT, GEO, IP, STRING, STRING_SET
+from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.arrow_cells cimport Column, read_cell, read_rows, skip_nulls
 from matcher_ext.visits.visit cimport Value, Visit, clear_visit
 

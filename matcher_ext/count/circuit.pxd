@@ -29,8 +29,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport Expression, Plan
-from matcher_ext.values.arena cimport INTEGER_SET, STRING_SET
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport INTEGER_SET, STRING_SET
 
 cdef enum CircuitKind:
     C_RANGE

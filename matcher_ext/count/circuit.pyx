@@ -4,17 +4,17 @@ from libcpp.algorithm cimport sort, unique
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.plan cimport Expression, Plan, PlanNode
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BELOW, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER,
     G_UNEQUAL, G_UP_TO, GROUPS, AttributeIndex, group_of, order_float,
 )
-from matcher_ext.values.arena cimport (
-    FLOAT, NORMAL_AND, NORMAL_OR, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, STRING, STRING_SET,
-    Predicate, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_REFERENCE, NORMAL_TRUE
+from matcher_ext.values.predicate cimport FLOAT, STRING, STRING_SET, Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     MOST_SIZE = 0xFFFF

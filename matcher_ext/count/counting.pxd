@@ -15,10 +15,10 @@ they do not fit, and a circuit that does not fit is written and run piece by pie
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport Block, RowSource
 from matcher_ext.count.circuit cimport Circuit
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.count.slices cimport Slices
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit

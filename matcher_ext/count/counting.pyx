@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t, uint32_t
 from matcher_ext.count.block_counts cimport count_block
 from matcher_ext.count.blocks cimport MOST_ROWS, RowSource, open_block, read_block
 from matcher_ext.count.circuit cimport Circuit
-from matcher_ext.match.leaf_bits cimport Scratch
 from matcher_ext.match.matching cimport match_visit
 from matcher_ext.match.results cimport list_entries
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport CANDIDATES, Plan, section_count
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.arrow_cells cimport read_rows

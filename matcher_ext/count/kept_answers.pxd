@@ -1,8 +1,11 @@
 """Answers of nodes in the pool of a Slices: rows that stay while a block is counted."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport CHUNK_WORDS, IS_EMPTY, IS_LIST, Slices
 from matcher_ext.count.rows cimport Rows, set_bitmap, set_list, set_none
+from matcher_ext.count.slices cimport CHUNK_WORDS, IS_EMPTY, IS_LIST, Slices
+
+cdef enum:
+    MOST_LISTED = 96            # rows of a kept list
 
 # Keeps rows as a node's answer; they are lasting from then on.
 cdef void keep_answer(Slices* slices, uint32_t node, Rows* found) noexcept nogil

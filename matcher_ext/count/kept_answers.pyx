@@ -2,10 +2,8 @@
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport (
-    CHUNK_WORDS, IS_BITMAP, IS_EMPTY, IS_LIST, MOST_LISTED, Slices,
-)
 from matcher_ext.count.rows cimport Rows, list_rows, mark_rows
+from matcher_ext.count.slices cimport CHUNK_WORDS, IS_BITMAP, IS_EMPTY, IS_LIST, Slices
 
 
 cdef uint64_t* take_words(Slices* slices, uint32_t count, uint32_t* at) noexcept nogil:

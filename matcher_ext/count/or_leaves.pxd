@@ -6,7 +6,7 @@ were just set bit by bit are slow to read whole (8 % of all counting on s1m).
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport Slices
+from matcher_ext.count.slices cimport Slices
 
 # Begins the bitmap. Returns what stands behind the leaves that an OR counts.
 cdef const uint32_t* add_leaves(

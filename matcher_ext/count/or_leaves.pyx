@@ -2,11 +2,11 @@
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport MOST_ROWS, Sorted
 from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, MOST_COUNTED, behind
 from matcher_ext.count.rows cimport mark_rows
 from matcher_ext.count.slice_leaves cimport list_members, read_piece
+from matcher_ext.count.slices cimport Slices
 from matcher_ext.machine.bitmaps cimport add_words, fetch_line
 
 cdef enum:

@@ -4,12 +4,12 @@ What nearly every part asks stands here, so that it is compiled into whoever ask
 """
 from libc.stdint cimport uint16_t, uint32_t
 
-from matcher_ext.count.block_rows cimport Slices, list_at
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
 from matcher_ext.count.circuit cimport (
     C_MEMBER, C_OUTSIDE, C_TRUE, C_WIDE_OUTSIDE, KIND_BITS, KIND_MASK,
 )
 from matcher_ext.count.rows cimport Rows, set_list
+from matcher_ext.count.slices cimport Slices, list_at
 
 # C_MEMBER and C_STRANGER.
 cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept nogil

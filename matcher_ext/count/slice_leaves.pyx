@@ -2,15 +2,15 @@
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport Slices, bitmap_at
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
 from matcher_ext.count.circuit cimport (
     C_ANY_OF, C_LAZY, C_MEMBER, C_MISSING, C_NONE_OF, C_STRANGER, KIND_BITS, KIND_MASK, presence_of,
 )
 from matcher_ext.count.rows cimport Rows, mark_rows, set_bitmap
+from matcher_ext.count.slices cimport Slices, bitmap_at
 from matcher_ext.machine.bitmaps cimport count_ones
-from matcher_ext.values.arena cimport TRUE
-from matcher_ext.visits.visit cimport test_predicate
+from matcher_ext.values.predicate cimport TRUE
+from matcher_ext.visits.predicate_tests cimport test_predicate
 
 
 cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept nogil:

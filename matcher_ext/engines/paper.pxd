@@ -12,8 +12,9 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
-from matcher_ext.values.arena cimport NormalForm, Tree
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.tree cimport Tree
 from matcher_ext.visits.visit cimport Visit
 
 cdef struct PaperNode:          # by node of the store

@@ -8,12 +8,16 @@ from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise_texts
 from matcher_ext.machine.hashing cimport mix
-from matcher_ext.nodes.store cimport StoredNode, begin_form, intern, open_store, release, view_store
-from matcher_ext.values.arena cimport (
-    FALSE, NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NOTHING, PRESENT, TRUE, UNDEFINED,
-    NormalForm, NormalNode, Predicate, Truth, clear_form,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.nodes.shared_nodes cimport begin_form, intern, open_store, release
+from matcher_ext.nodes.store cimport StoredNode, view_store
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NormalForm, NormalNode, clear_form,
 )
-from matcher_ext.visits.visit cimport is_eligible, read_visit, test_predicate
+from matcher_ext.values.predicate cimport FALSE, PRESENT, TRUE, UNDEFINED, Predicate, Truth
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport is_eligible
 
 from matcher_ext.language.reading import check_text
 from matcher_ext.values.refusals import DuplicateIdError, UnknownDefinitionError, UnknownIdError

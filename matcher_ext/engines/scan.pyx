@@ -12,12 +12,15 @@ from matcher_ext.plan.plan cimport Expression, Plan, PlanNode, id_of
 from matcher_ext.plan.predicate_index cimport (
     G_MEMBER, G_STRANGER, AttributeIndex, group_of, order_float,
 )
-from matcher_ext.values.arena cimport (
-    FLOAT, GEO, INTEGER_SET, IP, NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, STRING, STRING_SET, TRUE,
-    Predicate, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE
+from matcher_ext.values.predicate cimport (
+    FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET, TRUE, Predicate,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit, is_eligible
 
 
 cdef int32_t code_value(

@@ -5,13 +5,16 @@ from libcpp.vector cimport vector
 from matcher_ext.freeze.draft cimport (
     BY_ALL, BY_CHILD, BY_PAIR, BY_PARTITION, PULLED, Draft, PairChoice, Partitioned, view_draft,
 )
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.clues cimport has_clues
 from matcher_ext.plan.plan cimport PlanNode
 from matcher_ext.plan.predicate_index cimport G_BETWEEN, G_LAZY, GROUPS, group_of
-from matcher_ext.values.arena cimport (
-    ALL_OF, BOOLEAN, CONTAINS, DURING, EQUAL, IN, IN_NETWORK, INSIDE, LIKE, NORMAL_AND,
-    NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, ONE_OF,
-    ONLY_OF, PRESENT, UNDER, WITHIN, Predicate,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+)
+from matcher_ext.values.predicate cimport (
+    ALL_OF, BOOLEAN, CONTAINS, DURING, EQUAL, IN, IN_NETWORK, INSIDE, LIKE, ONE_OF, ONLY_OF,
+    PRESENT, UNDER, WITHIN, Predicate,
 )
 
 cdef enum:

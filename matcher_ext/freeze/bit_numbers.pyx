@@ -6,8 +6,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport BY_CHILD, Draft
 from matcher_ext.freeze.layout cimport Layout
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 

@@ -8,9 +8,10 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft, view_draft
 from matcher_ext.machine.hashing cimport mix
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.clues cimport HALF, TWO_ELEMENTS, Clue, has_clues, list_clues
 from matcher_ext.plan.predicate_index cimport ClueIndex, ClueRow
-from matcher_ext.values.arena cimport ALL_OF, NOTHING
+from matcher_ext.values.predicate cimport ALL_OF
 
 cdef enum:
     MANY_USES = 16          # of an element: it is taken together with another

@@ -4,12 +4,14 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, PULLED, Draft, Partitioned
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport PlanNode
 from matcher_ext.plan.predicate_index cimport G_BETWEEN, G_MEMBER, G_OUTSIDE, G_STRANGER, group_of
 from matcher_ext.routes.route_section cimport RouteSpec
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING, Predicate,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
 )
+from matcher_ext.values.predicate cimport Predicate
 
 cdef enum:
     MARKED = 64             # intervals that are marked in the time of one test by itself

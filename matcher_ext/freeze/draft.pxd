@@ -11,8 +11,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport Predicate, PredicateView, Span
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate, PredicateView
+from matcher_ext.values.spans cimport Span
 
 cdef struct Entry:
     int64_t id

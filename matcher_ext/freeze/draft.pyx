@@ -4,14 +4,17 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.store cimport NodeStore, StoredNode, view_store
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING,
-    Predicate, PredicateView, holds_text, predicate_copy, predicate_equal, predicate_hash,
-    text_length,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+)
+from matcher_ext.values.predicate cimport (
+    Predicate, PredicateView, holds_text, predicate_copy, predicate_equal, predicate_hash,
+)
+from matcher_ext.values.spans cimport text_length
 
 
 cdef PredicateView view_draft(const Draft* draft) noexcept nogil:

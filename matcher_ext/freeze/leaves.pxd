@@ -6,7 +6,7 @@ from matcher_ext.freeze.clue_tables cimport Candidates
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.plan.plan cimport Totals
 from matcher_ext.plan.predicate_index cimport AttributeIndex, Bound, PointRow, TextKey
-from matcher_ext.values.arena cimport Predicate
+from matcher_ext.values.predicate cimport Predicate
 
 cdef cppclass LeafIndex:
     """The sections that leaves.pyx makes."""

@@ -16,14 +16,16 @@ from libcpp.vector cimport vector
 from matcher_ext.freeze.clue_tables cimport index_clues, rank_clues
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Totals
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_STRANGER, G_UP_TO,
-    GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, width_class,
+    GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, group_of,
+    order_word, width_class,
 )
-from matcher_ext.values.arena cimport (
-    BETWEEN, NORMAL_PREDICATE, NOTHING, STRING, STRING_SET, Predicate, text_length, text_offset,
-)
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE
+from matcher_ext.values.predicate cimport BETWEEN, STRING, STRING_SET, Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     MISSING_PLACE = 1       # added to the place of a role's leaves: `is missing`

@@ -9,8 +9,9 @@ from matcher_ext.freeze.draft cimport Draft, PairChoice
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.records cimport put_record
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Pair, PairRecord, pair_hash
-from matcher_ext.values.arena cimport NOTHING, ONE_OF, Predicate
+from matcher_ext.values.predicate cimport ONE_OF, Predicate
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 

@@ -9,12 +9,15 @@ from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.programs cimport atom_of
 from matcher_ext.freeze.records cimport put_tested
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.listings cimport (
     Listing, add_seller, list_sellers, measure_hops, put_listings, sort_listings,
 )
 from matcher_ext.plan.plan cimport Guard, Partition, PlanNode
 from matcher_ext.routes.route_section cimport RoutePlan, find_source, read_routes
-from matcher_ext.values.arena cimport NORMAL_REFERENCE, NOTHING, Predicate, text_length, text_offset
+from matcher_ext.values.normal_form cimport NORMAL_REFERENCE
+from matcher_ext.values.predicate cimport Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     GUARDED = 2             # records that make a guard worth its test

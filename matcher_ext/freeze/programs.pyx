@@ -5,9 +5,10 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport ATOM_BITS, JUMP_MAX, RECORD_NEVER, RECORD_WIDE, PlanNode
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NOTHING,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
 )
 
 cdef enum:

@@ -8,13 +8,14 @@ from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.programs cimport (
     begin_slots, has_slots, number_definition, number_slots, write_program, write_slot,
 )
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     RECORD_MANY, RECORD_ONE, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG, STREAM_SHIFT, Expression,
     LeafStream, PlanNode,
 )
 from matcher_ext.routes.route_section cimport RouteSpec, write_routes
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
 )
 
 

@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from matcher_ext.freeze.draft cimport Draft, view_draft
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport LeafIndex
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ALWAYS, ATTRIBUTES, BOUNDS, BYTES, CANDIDATES, CATALOG, CLUE_INDEXES, CLUE_ROWS,
     DEFINITION_SLOTS, GUARDS, ID_BASES, ID_STEPS, IDS, INNER_OFFSETS, KEYS, LAST_HOPS, LEAF_STREAMS,
@@ -13,9 +14,8 @@ from matcher_ext.plan.plan cimport (
     Totals, begin_buffer, end_buffer, put_section,
 )
 from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ROLES, AttributeIndex, TextKey
-from matcher_ext.values.arena cimport (
-    NOTHING, Predicate, Span, predicate_copy, text_length, text_offset, text_word,
-)
+from matcher_ext.values.predicate cimport Predicate, predicate_copy
+from matcher_ext.values.spans cimport Span, text_length, text_offset, text_word
 
 cdef cppclass Packed:
     """What is written in another form than the layout holds it in."""

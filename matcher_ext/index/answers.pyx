@@ -4,12 +4,13 @@ import numpy
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot, make_snapshot
-from matcher_ext.match.leaf_bits cimport Answerer
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, run_match
+from matcher_ext.match.scratch cimport Answerer
 from matcher_ext.match.slots cimport Match, answer_definition, ask_definition
 from matcher_ext.plan.plan cimport SLOTS, section_count
-from matcher_ext.values.arena cimport FALSE, NOTHING, TRUE, UNDEFINED, Truth
-from matcher_ext.visits.visit cimport read_visit
+from matcher_ext.values.predicate cimport FALSE, TRUE, UNDEFINED, Truth
+from matcher_ext.visits.dict_reader cimport read_visit
 
 from matcher_ext.values.refusals import UnknownDefinitionError
 

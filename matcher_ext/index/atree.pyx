@@ -12,12 +12,13 @@ from matcher_ext.index.reaches cimport (
 )
 from matcher_ext.index.snapshot cimport Snapshot
 from matcher_ext.index.truth_rates cimport check_rate, learn_rates
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport add_definition, collect_references, find_definition
 from matcher_ext.nodes.interning cimport intern_roots
-from matcher_ext.nodes.store cimport begin_form, find, intern, release, replace_definition
+from matcher_ext.nodes.shared_nodes cimport begin_form, find, intern, release, replace_definition
 from matcher_ext.plan.graph cimport copy_node, find_plan_definition, is_reach, names_below
-from matcher_ext.values.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE, clear_form
 
 from matcher_ext.index.answers import SlotAnswers, match_beside
 from matcher_ext.language.reading import check_text

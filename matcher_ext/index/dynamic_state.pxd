@@ -11,8 +11,9 @@ from libcpp.vector cimport vector
 from matcher_ext.index.snapshot cimport Snapshot
 from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.routes.route_section cimport RouteSpec
-from matcher_ext.values.arena cimport NormalForm, Tree
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.tree cimport Tree
 
 cdef class DynamicState:
     """One lock guards all of it: whoever reads or changes it holds that."""

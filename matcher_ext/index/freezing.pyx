@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from matcher_ext.freeze.building cimport build_plan
 from matcher_ext.freeze.draft cimport Entry
-from matcher_ext.freeze.layout cimport build_plan
 from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport Snapshot, freeze_buffer

@@ -5,8 +5,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.language.normal cimport normalise_texts
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport find_unknown_name
-from matcher_ext.values.arena cimport NOTHING, clear_form
+from matcher_ext.values.normal_form cimport clear_form
 
 from matcher_ext.language.errors import ExpressionError
 from matcher_ext.language.reading import check_text

@@ -3,7 +3,7 @@ and reaches that it answers for the entries beside it."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Meaning
+from matcher_ext.match.scratch cimport Meaning
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 
 cdef class Overlay:

@@ -1,10 +1,10 @@
 """Finds in a frozen index what changed since (overlay.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from matcher_ext.match.leaf_bits cimport Meaning
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.scratch cimport Meaning
 from matcher_ext.plan.graph cimport find_plan_definition, reach_of
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
-from matcher_ext.values.arena cimport NOTHING
 
 from matcher_ext.values.refusals import UnknownDefinitionError, UnknownIdError
 

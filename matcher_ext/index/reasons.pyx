@@ -6,10 +6,11 @@ matching runs, so that a reason cannot differ from the truth.
 from libc.stdint cimport uint32_t
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, run_match, walk_visit
 from matcher_ext.plan.graph cimport begin_graph_visit, draw_node, find_reasons
-from matcher_ext.values.arena cimport NOTHING
-from matcher_ext.visits.visit cimport is_eligible, read_visit
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport is_eligible
 
 from matcher_ext.values.refusals import SnapshotError
 

@@ -2,6 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_text
 from matcher_ext.match.slots cimport last_atom
 from matcher_ext.plan.listings cimport (
@@ -12,7 +13,6 @@ from matcher_ext.plan.plan cimport (
 )
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.routes.routes cimport RouteNode
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef inline uint32_t after_record(const Plan* plan, uint32_t at) noexcept nogil:

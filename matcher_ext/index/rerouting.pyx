@@ -11,12 +11,12 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.relisting cimport MOST_RELISTED, Relisted, relist_sellers
 from matcher_ext.index.snapshot cimport Snapshot, make_snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport SLOTS, section_count
 from matcher_ext.routes.route_section cimport (
     RouteSpec, add_reach, check_routes, read_routes, set_labels, write_routes,
 )
 from matcher_ext.routes.routes cimport Routes, make_tables
-from matcher_ext.values.arena cimport NOTHING
 
 from matcher_ext.values.refusals import UnknownDefinitionError
 

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.graph cimport GraphScratch
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.values.catalog cimport CompiledCatalog

@@ -9,16 +9,17 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, match_visit, open_scratch, run_match
 from matcher_ext.match.paths cimport copy_paths
 from matcher_ext.match.results cimport copy_ids, count_matched, drop_dead
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.match.slots cimport preset_slot, replace_slot
 from matcher_ext.plan.graph cimport begin_graph_visit
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.visit cimport clear_visit, read_visit
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport clear_visit
 
 cdef object make_array = numpy.empty
 cdef object ID_TYPE = numpy.dtype(numpy.int64)

@@ -15,18 +15,21 @@ from matcher_ext.language.operands cimport (
     UNKNOWN, Draft, expect_word, parse_list, parse_range, parse_value,
 )
 from matcher_ext.language.place_operands cimport parse_circle, parse_polygon
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, NOTHING, OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS,
-    OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_IN, OP_IN_NETWORK,
-    OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS, OP_LESS_EQUAL, OP_LIKE,
-    OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN, STRING,
-    STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, Condition,
-)
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport find_attribute
 from matcher_ext.values.literals cimport read_integer
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
+)
 from matcher_ext.values.problems cimport (
     BAD_COUNT, BARE_ATTRIBUTE, EXPECTED_LIST, EXPECTED_OPERATOR, INTEGER_TOO_LARGE,
     UNKNOWN_ATTRIBUTE, WRONG_OPERATOR,
+)
+from matcher_ext.values.tree cimport (
+    OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER,
+    OP_GREATER_EQUAL, OP_IN, OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT,
+    OP_LESS, OP_LESS_EQUAL, OP_LIKE, OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF,
+    OP_STARTS_WITH, OP_UNDER, OP_WITHIN, Condition,
 )
 
 

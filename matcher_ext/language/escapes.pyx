@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.language.lexer cimport Cursor, Token, add_problem
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.literals cimport fold, is_digit
 from matcher_ext.values.problems cimport BAD_ESCAPE
 

@@ -4,8 +4,8 @@ A Cursor lives on the stack of one parse; its pointers never outlive it.
 """
 from libc.stdint cimport uint8_t, uint32_t
 
-from matcher_ext.values.arena cimport Tree
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.tree cimport Tree
 
 cdef enum TokenKind:
     TOKEN_END

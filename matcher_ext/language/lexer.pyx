@@ -1,13 +1,14 @@
 """Text to tokens. Names are ASCII; values may be anything that UTF-8 can carry."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from matcher_ext.language.parser cimport MAX_PROBLEMS
-from matcher_ext.values.arena cimport (
-    NOTHING, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_NOT_EQUAL, Note,
-    Problem, Span,
-)
+from matcher_ext.language.limits cimport MAX_PROBLEMS
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.literals cimport fold, is_digit, is_high
 from matcher_ext.values.problems cimport BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_NOT_EQUAL, Note, Problem,
+)
 
 KEYWORDS = {
     "and": KEY_AND, "or": KEY_OR, "not": KEY_NOT, "xor": KEY_XOR, "xnor": KEY_XNOR,

@@ -5,8 +5,9 @@ the tree, where an xor of n children stands for n - 1 entries of three nodes eac
 """
 from libc.stdint cimport uint32_t
 
-from matcher_ext.values.arena cimport NormalForm, Tree
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.tree cimport Tree
 
 # Appends the expression to the form and its root to `form.roots`; returns the root, or NOTHING
 # for a tree with problems or with a managed list that the catalogue did not know.

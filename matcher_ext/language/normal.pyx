@@ -5,16 +5,21 @@ All steps are exact in Kleene's logic. Duplicates are found by hash and then ful
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.language.canonical cimport make_predicate
 from matcher_ext.language.parser cimport parse_text
 from matcher_ext.machine.hashing cimport hash_bytes, mix
-from matcher_ext.values.arena cimport (
-    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_NOT, NODE_OR, NODE_REFERENCE, NODE_TRUE, NODE_XNOR,
-    NODE_XOR, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
-    NOTHING, Condition, Node, NormalForm, NormalNode, Span, Tree, node_equal, predicate_hash,
-    view_predicates,
-)
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.values.predicates cimport make_predicate
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode, node_equal, view_predicates,
+)
+from matcher_ext.values.predicate cimport predicate_hash
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_NOT, NODE_OR, NODE_REFERENCE, NODE_TRUE, NODE_XNOR,
+    NODE_XOR, Condition, Node, Tree,
+)
 
 cdef extern from * nogil:
     """

@@ -9,25 +9,29 @@ from matcher_ext.language.lexer cimport (
     TOKEN_INTEGER, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_LIST, TOKEN_NAME, TOKEN_OPEN, TOKEN_STRING,
     Cursor, Token, add_problem, advance, at_keyword,
 )
-from matcher_ext.language.parser cimport MAX_LIST, MAX_VALUES
+from matcher_ext.language.limits cimport MAX_LIST, MAX_VALUES
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.addresses cimport (
     READ_BAD, READ_HOST_BITS, Address, Reading, read_address, read_network,
-)
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, NOTHING, OP_DURING, OP_EQUAL, OP_IN, OP_IN_NETWORK,
-    OP_LIKE, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, STRING, STRING_SET,
-    TIMESTAMP, TIMESTAMP_LOCAL, Span, Tree, compare_text, float_of, text_length, text_offset,
-    text_word, word_of,
 )
 from matcher_ext.values.catalog cimport Attribute, CatalogTable, List, find_list
 from matcher_ext.values.literals cimport (
     fold, host_length, is_host, read_float, read_integer, read_schedule, read_timestamp,
+)
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
+    float_of, word_of,
 )
 from matcher_ext.values.problems cimport (
     BAD_ADDRESS, BAD_HOST, BAD_NETWORK, BAD_SCHEDULE, BAD_TIMESTAMP, EMPTY_LIST, EMPTY_STRING,
     EXPECTED_COMMA, EXPECTED_LIST, EXPECTED_VALUE, EXPECTED_WORD, FLOAT_NOT_FINITE, HOST_BITS,
     INTEGER_TOO_LARGE, LIST_TOO_LONG, NO_UTC_OFFSET, NOT_IN_DOMAIN, REVERSED_RANGE, TOO_MANY_VALUES,
     UNCLOSED_LIST, UNKNOWN_LIST, UNQUOTED_TEXT, WRONG_LIST, WRONG_VALUE,
+)
+from matcher_ext.values.spans cimport Span, compare_text, text_length, text_offset, text_word
+from matcher_ext.values.tree cimport (
+    OP_DURING, OP_EQUAL, OP_IN, OP_IN_NETWORK, OP_LIKE, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF,
+    OP_STARTS_WITH, OP_UNDER, Tree,
 )
 
 

@@ -13,14 +13,17 @@ from matcher_ext.language.lexer cimport (
     TOKEN_END, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_NAME, TOKEN_OPEN, TOKEN_REFERENCE, Cursor, Token,
     add_problem, advance, at_keyword,
 )
-from matcher_ext.values.arena cimport (
-    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_INVALID, NODE_NOT, NODE_OR, NODE_REFERENCE,
-    NODE_TRUE, NODE_XNOR, NODE_XOR, NOTHING, Node, Span, Tree, clear_tree,
-)
+from matcher_ext.language.limits cimport MAX_COMPOSED, MAX_LEVELS, MAX_PREDICATES, MAX_TEXT
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.problems cimport (
     EMPTY_GROUP, EMPTY_TEXT, EXPECTED_CONDITION, EXPECTED_CONNECTIVE, TEXT_TOO_LONG, TOO_DEEP,
     TOO_MANY_PREDICATES, UNCLOSED_GROUP, UNEXPECTED_CLOSING,
+)
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_INVALID, NODE_NOT, NODE_OR, NODE_REFERENCE,
+    NODE_TRUE, NODE_XNOR, NODE_XOR, Node, Tree, clear_tree,
 )
 
 

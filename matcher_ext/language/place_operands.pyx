@@ -7,11 +7,13 @@ from matcher_ext.language.lexer cimport (
     Cursor, Token, add_problem, advance,
 )
 from matcher_ext.language.operands cimport close_brackets, count_value, expect_word
-from matcher_ext.values.arena cimport NOTHING, Tree, float_of, word_of
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.literals cimport read_float
+from matcher_ext.values.predicate cimport float_of, word_of
 from matcher_ext.values.problems cimport (
     ANTIMERIDIAN, BAD_DISTANCE, BAD_POINT, TOO_FEW_POINTS, UNCLOSED_LIST,
 )
+from matcher_ext.values.tree cimport Tree
 
 
 cdef bint parse_coordinate(Cursor* cursor, double limit, uint32_t problem) noexcept nogil:

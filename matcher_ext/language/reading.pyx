@@ -1,4 +1,4 @@
-"""The language's door for Python: trees, normal forms and problems out of the arena.
+"""The language's door for Python: trees, normal forms and problems as Python objects.
 
 Trees are built by the caller's own constructors, so that this package needs nothing of the
 packages above it. The bulk path makes no Python object per node and runs without the GIL.
@@ -9,16 +9,24 @@ from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise, normalise_texts
 from matcher_ext.language.parser cimport parse_text
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FALSE, FLOAT, GEO, INTEGER, INTEGER_SET, NODE_CONDITION, NODE_FALSE, NODE_NOT,
-    NODE_REFERENCE, NODE_TRUE, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE,
-    NORMAL_REFERENCE, NORMAL_TRUE, NOTHING, PRESENT, TRUE, UNDEFINED, Condition, Node, NormalForm,
-    NormalNode, Predicate, Span, Tree, Truth, clear_form, float_of, holds_text, text_length,
-    text_offset, view_predicates,
-)
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode, clear_form, view_predicates,
+)
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FALSE, FLOAT, GEO, INTEGER, INTEGER_SET, PRESENT, TRUE, UNDEFINED, Predicate, Truth,
+    float_of, holds_text,
+)
 from matcher_ext.values.problems cimport NOT_UNICODE, UNKNOWN_LIST
-from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate
+from matcher_ext.values.spans cimport Span, text_length, text_offset
+from matcher_ext.values.tree cimport (
+    NODE_CONDITION, NODE_FALSE, NODE_NOT, NODE_REFERENCE, NODE_TRUE, Condition, Node, Tree,
+)
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit, is_eligible
 
 from matcher_ext.language.errors import ExpressionError, describe_problem
 from matcher_ext.language.words import NODES, OPERATORS, TESTS
@@ -195,7 +203,7 @@ cdef str text_at(const char* pool, int64_t word):
 def normalise_many(CompiledCatalog catalog, list texts, *, bint composed=False):
     """Bulk, text to normal form, for measuring and checking: (nodes, predicates, failed).
 
-    Works chunk by chunk, like the index, so that the arenas stay in the cache.
+    Works chunk by chunk, like the index, so that form and tree stay in the cache.
     """
     cdef vector[const char*] starts
     cdef vector[size_t] lengths
@@ -256,7 +264,7 @@ cdef class Normal:
         return [self.form.edges[node.first + i] for i in range(node.count)]
 
     def to_json(self):
-        """Nested lists and dicts, predicates with the names and words of arena.pxd."""
+        """Nested lists and dicts, predicates with the names and words of predicate.pxd."""
         return self._document(self.form.roots[0])
 
     def _document(self, uint32_t number):

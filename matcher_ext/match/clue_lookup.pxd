@@ -7,7 +7,7 @@ clue come first and are tested one by one: `like '?*'`, `count(s) <= n`.
 """
 from libc.stdint cimport uint32_t
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable
 

@@ -4,17 +4,19 @@ from libcpp.algorithm cimport lower_bound, sort, unique
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.machine.hashing cimport mix
-from matcher_ext.match.leaf_bits cimport Scratch, clear_bit, set_bit, set_bits
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.leaf_bits cimport clear_bit, set_bit, set_bits
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.clues cimport (
     EVERY_ELEMENT, HALF, TWO_ELEMENTS, find_clues, find_every, has_shape,
 )
 from matcher_ext.plan.plan cimport Plan, pushed_tests
 from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ClueIndex, ClueRow, RoleIndex
-from matcher_ext.values.arena cimport (
-    INTEGER_SET, NOTHING, STRING_SET, TIMESTAMP_LOCAL, TRUE, PredicateView,
-)
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport test_predicate
+from matcher_ext.values.predicate cimport (
+    INTEGER_SET, STRING_SET, TIMESTAMP_LOCAL, TRUE, PredicateView,
+)
+from matcher_ext.visits.predicate_tests cimport test_predicate
 
 cdef enum:
     AHEAD = 8               # rows and candidates whose lines are fetched before they are needed

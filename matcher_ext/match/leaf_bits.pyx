@@ -4,17 +4,18 @@ from libc.string cimport memcmp
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.clue_lookup cimport fill_lazy
+from matcher_ext.match.scratch cimport Rank, Scratch
 from matcher_ext.plan.plan cimport Plan, missing_test
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER, G_UNEQUAL,
     G_UP_TO, GROUPS, ROLES, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, order_float,
     width_class,
 )
-from matcher_ext.values.arena cimport (
-    FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET
+from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.visit cimport Value
 
 cdef enum:

@@ -14,7 +14,7 @@ A Scratch is the memory of one call at a time; several threads match on one plan
 own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit. Records wait
 for others to be run together, up to the end of their level (rounds.pxd).
 """
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable
 

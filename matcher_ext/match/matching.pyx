@@ -3,9 +3,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from matcher_ext.machine.bitmaps cimport fetch_line, first_one
-from matcher_ext.match.leaf_bits cimport Run, Scratch, fill_carried, fill_missing, set_bit
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.leaf_bits cimport fill_carried, fill_missing, set_bit
 from matcher_ext.match.results cimport emit_shared, forget_direct, keep_direct
 from matcher_ext.match.rounds cimport next_record, pass_record, run_rounds, run_soon
+from matcher_ext.match.scratch cimport Run, Scratch
 from matcher_ext.match.slots cimport (
     UNASKED, ask, forget_asked, last_atom, run_without_last, set_out,
 )
@@ -16,7 +18,6 @@ from matcher_ext.plan.plan cimport (
 )
 from matcher_ext.plan.predicate_index cimport GROUPS, PUSHED, ROLES, AttributeIndex, RoleIndex
 from matcher_ext.routes.routes cimport end_walk, open_walk
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport is_eligible
 

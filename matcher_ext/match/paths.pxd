@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.routes.route_section cimport RoutePlan
 from matcher_ext.routes.routes cimport Way
 

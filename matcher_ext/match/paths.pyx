@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.routes.route_section cimport Reach, RoutePlan
 from matcher_ext.routes.routes cimport RouteNode, share_of
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch):

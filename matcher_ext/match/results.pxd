@@ -6,7 +6,7 @@ until the next visit, so that ids are written once, straight into the caller's m
 from libc.stdint cimport int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 
 # The entries of terminals that have several; clears their bits.

@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from matcher_ext.machine.bitmaps cimport (
     count_ones, fetch_line, first_one, write_narrow, write_places, write_steps, write_wide,
 )
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan, has_wide_ids
 
 cdef enum:

@@ -9,7 +9,7 @@ from libc.stdint cimport uint32_t
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.match.lanes cimport LANES
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan
 from matcher_ext.values.catalog cimport CatalogTable
 

@@ -1,11 +1,12 @@
 """Rounds in three steps (rounds.pxd): look the tests up, answer what has no bit, go on."""
 from libc.stdint cimport uint32_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.lanes cimport Lanes
-from matcher_ext.match.leaf_bits cimport Scratch, set_bit
+from matcher_ext.match.leaf_bits cimport set_bit
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.match.slots cimport ask, fetch_asked, run_narrow, run_program
 from matcher_ext.plan.plan cimport ATOM_BITS, RECORD_LENGTH, RECORD_MANY, RECORD_ONE, Plan
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 
 cdef enum:

@@ -2,12 +2,13 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.match.leaf_bits cimport Scratch, get_bit
+from matcher_ext.match.leaf_bits cimport get_bit
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport (
     ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan, lazy_test,
 )
-from matcher_ext.values.arena cimport Truth
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Truth
 
 cdef enum Memo:
     UNASKED
@@ -15,7 +16,7 @@ cdef enum Memo:
     IS_TRUE
     IS_REPLACED         # not asked yet, and another plan's definition says so
 
-# A visit that is being matched: what an answerer asks and answers through (leaf_bits.pxd).
+# A visit that is being matched: what an Answerer (scratch.pxd) asks and answers through.
 cdef struct Match:
     const Plan* plan
     const CatalogTable* table

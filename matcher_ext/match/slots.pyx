@@ -1,14 +1,18 @@
 """Lazy leaves and slots, each evaluated at most once per visit (slots.pxd)."""
 from libc.stdint cimport uint32_t
 
-from matcher_ext.match.leaf_bits cimport Answerer, Meaning, Reached, Scratch, get_bit
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.leaf_bits cimport get_bit
+from matcher_ext.match.scratch cimport Answerer, Meaning, Reached, Scratch
 from matcher_ext.plan.graph cimport evaluate_node
 from matcher_ext.plan.plan cimport RECORD_LENGTH, Plan, lazy_test
 from matcher_ext.routes.route_section cimport Reach, find_source
 from matcher_ext.routes.routes cimport find_last_hop, walk_from
-from matcher_ext.values.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport Value, test_predicate
+from matcher_ext.values.predicate cimport FALSE, TRUE, Truth
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Value
 
 
 cdef bint ask_first(

@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
-from matcher_ext.values.arena cimport NormalForm
+from matcher_ext.values.normal_form cimport NormalForm
 
 # The definition of this name, or NOTHING.
 cdef uint32_t find_definition(

@@ -4,8 +4,10 @@ from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.store cimport Definition, NodeStore, StoredNode, is_inner
-from matcher_ext.values.arena cimport NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Span
+from matcher_ext.values.normal_form cimport NORMAL_REFERENCE, NormalForm, NormalNode
+from matcher_ext.values.spans cimport Span
 
 
 cdef uint32_t find_definition(

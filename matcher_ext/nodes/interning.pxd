@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
-from matcher_ext.values.arena cimport NormalForm
+from matcher_ext.values.normal_form cimport NormalForm
 
 # Interns all roots of a form that was begun; the caller owns a use of each node in `nodes`.
 cdef void intern_roots(

@@ -3,8 +3,10 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.nodes.store cimport NodeStore, StoredNode, intern
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING, NormalForm
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.nodes.shared_nodes cimport intern
+from matcher_ext.nodes.store cimport NodeStore, StoredNode
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NormalForm
 
 cdef enum:
     STEP = 48           # nodes of the form between one step and the next

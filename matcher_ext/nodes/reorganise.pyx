@@ -2,8 +2,9 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.store cimport NodeStore, StoredNode
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NOTHING
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR
 
 cdef extern from * nogil:
     """

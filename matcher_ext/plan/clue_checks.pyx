@@ -1,11 +1,11 @@
 """Checks the tables of clues: each row's candidates are its own attribute's (clue_checks.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ATTRIBUTES, CANDIDATES, CLUE_INDEXES, CLUE_ROWS, Plan, section_count,
 )
 from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ClueIndex, ClueRow, RoleIndex
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef bint rows_fit(const Plan* plan, const ClueIndex* index, uint32_t end) noexcept nogil:

@@ -24,8 +24,8 @@ that some predicate on its attribute has. Negated predicates have the clues of t
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Predicate, PredicateView
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate, PredicateView
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:

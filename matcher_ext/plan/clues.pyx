@@ -5,13 +5,14 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.hashing cimport hash_bytes, mix
-from matcher_ext.values.arena cimport (
-    ALL_OF, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, GEO, INTEGER_SET, IP, LIKE, ONE_OF,
-    ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP_LOCAL, UNDER, WITHIN, Predicate,
-    PredicateView, float_of, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport fold, host_length, minute_of_week
+from matcher_ext.values.predicate cimport (
+    ALL_OF, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, GEO, INTEGER_SET, IP, LIKE, ONE_OF,
+    ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP_LOCAL, UNDER, WITHIN, Predicate,
+    PredicateView, float_of,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.visit cimport Value, Visit
 
 cdef enum:

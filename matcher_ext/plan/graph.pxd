@@ -6,8 +6,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport Plan
-from matcher_ext.values.arena cimport NormalForm, Truth
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.predicate cimport Truth
 from matcher_ext.visits.visit cimport Visit
 
 cdef cppclass GraphScratch:

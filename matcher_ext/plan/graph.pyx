@@ -4,14 +4,20 @@ from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.hashing cimport hash_bytes, mix
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport NAMES, Plan, PlanNode, section_count
-from matcher_ext.values.arena cimport (
-    FALSE, FLOAT, GEO, NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
-    NORMAL_TRUE, NOTHING, TRUE, UNDEFINED, NormalForm, NormalNode, Predicate, Span, Truth, float_of,
-    holds_text, predicate_copy, predicate_hash, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.visits.visit cimport Visit, test_predicate
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode,
+)
+from matcher_ext.values.predicate cimport (
+    FALSE, FLOAT, GEO, TRUE, UNDEFINED, Predicate, Truth, float_of, holds_text, predicate_copy,
+    predicate_hash,
+)
+from matcher_ext.values.spans cimport Span, text_length, text_offset
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit
 
 cdef extern from * nogil:
     """

@@ -3,6 +3,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.leaf_predicates cimport thaw_predicates
 from matcher_ext.plan.plan cimport (
     ALWAYS, DEFINITION_SLOTS, INNER_OFFSETS, NAMES, OR_TARGETS, PAIRS, PARTITIONS, RECORD_LENGTH,
@@ -11,8 +12,8 @@ from matcher_ext.plan.plan cimport (
 )
 from matcher_ext.plan.predicate_index cimport PointRow
 from matcher_ext.plan.program_trees cimport Trees, add_inner, add_tree, add_truth, begin_trees
-from matcher_ext.values.arena cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE
 
 cdef cppclass Setters:
     """By bit that records and streams set: the nodes that do."""

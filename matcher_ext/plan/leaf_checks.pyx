@@ -1,6 +1,7 @@
 """Every leaf belongs to one group of one attribute, and every row of points stays within them."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ATTRIBUTES, BOUNDS, BYTES, KEYS, MEMBERS, POINTS, PREDICATES, TEXTS, WORDS, Plan, is_within,
     section_count,
@@ -9,12 +10,13 @@ from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_PRESENT, G_UNEQUAL, G_UP_TO,
     GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey,
 )
-from matcher_ext.values.arena cimport (
-    BETWEEN, COUNT_LESS_EQUAL, DURING, EQUAL, GEO, IN, IN_NETWORK, INSIDE, INTEGER_SET, IP, NOTHING,
-    ONE_OF, ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, UNDER,
-    WITHIN, Predicate, holds_text, text_length, text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport (
+    BETWEEN, COUNT_LESS_EQUAL, DURING, EQUAL, GEO, IN, IN_NETWORK, INSIDE, INTEGER_SET, IP, ONE_OF,
+    ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, UNDER, WITHIN,
+    Predicate, holds_text,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
 
 
 cdef bint test_fits(const Predicate* predicate, const CatalogTable* table) noexcept nogil:

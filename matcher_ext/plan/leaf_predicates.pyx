@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ATTRIBUTES, WORDS, Plan, lazy_test, missing_test, pushed_tests, section_count,
 )
@@ -10,28 +11,12 @@ from matcher_ext.plan.predicate_index cimport (
     G_STRANGER, G_UNEQUAL, G_UP_TO, GROUPS, PUSHED, ROLES, AttributeIndex, Bound, PointRow,
     RoleIndex, TextKey, order_float,
 )
-from matcher_ext.values.arena cimport (
-    BETWEEN, EQUAL, FLOAT, IN, INTEGER_SET, LESS, LESS_EQUAL, NOTHING, ONE_OF, PRESENT, STRING,
-    STRING_SET, Predicate,
-)
 from matcher_ext.values.catalog cimport CatalogTable
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    #include <cstdint>
-    #include <cstring>
-    static inline void sort_texts(int64_t* first, int64_t* last, const char* bytes) {
-        std::sort(first, last, [bytes](int64_t a, int64_t b) {
-            uint32_t m = (uint32_t)a, n = (uint32_t)b;
-            int order = memcmp(
-                bytes + (uint32_t)((uint64_t)a >> 32), bytes + (uint32_t)((uint64_t)b >> 32),
-                m < n ? m : n);
-            return order < 0 || (order == 0 && m < n);
-        });
-    }
-    """
-    void sort_texts(int64_t* first, int64_t* last, const char* bytes)
+from matcher_ext.values.ordering cimport sort_texts
+from matcher_ext.values.predicate cimport (
+    BETWEEN, EQUAL, FLOAT, IN, INTEGER_SET, LESS, LESS_EQUAL, ONE_OF, PRESENT, STRING, STRING_SET,
+    Predicate,
+)
 
 
 cdef uint8_t test_of(int group, bint is_set) noexcept nogil:

@@ -63,7 +63,8 @@ from matcher_ext.plan.predicate_index cimport (
     G_LAZY, PUSHED, AttributeIndex, Bound, ClueIndex, ClueRow, PointRow, TextKey,
 )
 from matcher_ext.routes.route_section cimport RoutePlan
-from matcher_ext.values.arena cimport Predicate, PredicateView, Span
+from matcher_ext.values.predicate cimport Predicate, PredicateView
+from matcher_ext.values.spans cimport Span
 
 cdef enum Section:
     CATALOG             # JSON of the catalogue's rows

@@ -6,7 +6,7 @@ of each kind begin. What neither values nor bounds find is found by clues. Knows
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from matcher_ext.values.arena cimport (
+from matcher_ext.values.predicate cimport (
     BETWEEN, EQUAL, FLOAT, IN, LESS, LESS_EQUAL, ONE_OF, PRESENT, Predicate,
 )
 

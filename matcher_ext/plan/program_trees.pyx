@@ -3,11 +3,12 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, PlanNode,
 )
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NOTHING,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE,
 )
 
 

@@ -5,6 +5,7 @@ Nothing runs in circles: a slot asks only those before it, a stream's targets co
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
     ALWAYS, ATOM_BITS, ATTRIBUTES, GUARDS, INNER_OFFSETS, JUMP_MAX, LAST_HOPS, LEAF_STREAMS, NAMES,
     OR_TARGETS, PAIR_RECORDS, PAIRS, PARTITIONS, POINTS, RECORD_LENGTH, RECORD_MANY, RECORD_NEVER,
@@ -12,7 +13,6 @@ from matcher_ext.plan.plan cimport (
     STREAM_SHIFT, TERMINALS, Guard, LastHop, LeafStream, PairRecord, Partition, Plan, first_guarded,
     section_count,
 )
-from matcher_ext.values.arena cimport NOTHING
 
 cdef cppclass Cursor:
     """Where the pass is, and what records there may name."""

@@ -4,6 +4,7 @@ from libc.string cimport memchr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_paths cimport (
     add_said, add_whole, get, get_object, get_said, is_said, is_truthy, set_lowered, walk,
 )
@@ -14,7 +15,7 @@ from matcher_ext.requests.json_tape cimport (
     FRACTION, LIST, OBJECT, WHOLE, Text, Token, is_text, read_fraction, read_whole, text_of,
 )
 from matcher_ext.requests.json_visits cimport MOST_ELEMENTS, read_json_value, set_position
-from matcher_ext.values.arena cimport INTEGER_SET, NOTHING, STRING_SET
+from matcher_ext.values.predicate cimport INTEGER_SET, STRING_SET
 from matcher_ext.visits.visit cimport (
     add_integer, add_text, begin_set, end_set, set_boolean, set_float, set_integer, set_text,
 )

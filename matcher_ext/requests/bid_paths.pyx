@@ -5,11 +5,11 @@ from libc.string cimport memcmp
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
     FALSE_WORD, FRACTION, LIST, NULL_WORD, OBJECT, TRUE_WORD, WHOLE, Text, Token, is_text,
     read_fraction, read_whole, text_of,
 )
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef uint32_t get(

@@ -3,10 +3,10 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
     LIST, NULL_WORD, OBJECT, WHOLE, Tape, Text, Token, is_text, read_whole, text_of,
 )
-from matcher_ext.values.arena cimport NOTHING
 
 LIMITS = MOST_LIMIT, MOST_CAMPAIGNS
 

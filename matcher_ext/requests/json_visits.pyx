@@ -2,12 +2,13 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
     FALSE_WORD, FRACTION, LIST, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text, read_fraction,
     read_whole, text_of,
 )
-from matcher_ext.values.arena cimport GEO, INTEGER_SET, NOTHING, STRING_SET
 from matcher_ext.values.catalog cimport Attribute, find_attribute
+from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 from matcher_ext.visits.visit cimport (
     add_integer, add_text, begin_set, end_set, read_whole_double, set_boolean, set_float,
     set_integer, set_malformed, set_point, set_text,

@@ -6,17 +6,19 @@ position latitude and longitude.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport read_bid_request, read_impression
 from matcher_ext.requests.bid_sources cimport BidReader, BidReading
 from matcher_ext.requests.json_requests cimport Asked, read_asked
 from matcher_ext.requests.json_tape cimport Tape, read_tape
 from matcher_ext.requests.json_visits cimport Reading, Stamps, read_json_visit
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, float_of, text_length,
-    text_offset,
-)
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.visit cimport Value, Visit, clear_visit, read_visit
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET, float_of,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport Value, Visit, clear_visit
 
 
 def read_mapping(CompiledCatalog catalog not None, mapping):

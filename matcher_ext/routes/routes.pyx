@@ -5,7 +5,7 @@ from cython.operator cimport dereference
 from libcpp.algorithm cimport lower_bound, sort
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
 
 cdef extern from * nogil:
     """

@@ -14,8 +14,8 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
-from matcher_ext.match.leaf_bits cimport Scratch
 from matcher_ext.match.paths cimport FoundPath
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.requests.json_requests cimport Wanted
 from matcher_ext.routes.route_section cimport RoutePlan
 

@@ -9,12 +9,12 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.paths cimport find_path, list_paths
 from matcher_ext.match.results cimport list_entries
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, share_of
 from matcher_ext.serving.json_text cimport add_ten_thousandths, add_text
-from matcher_ext.values.arena cimport NOTHING
 
 cdef enum:
     IS_ANY = 0xFFFFFFFE             # a way that is still to be found

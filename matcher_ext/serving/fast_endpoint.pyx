@@ -3,11 +3,11 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport uint32_t, uint64_t
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport count_visits
 from matcher_ext.requests.json_requests cimport read_asked
 from matcher_ext.requests.json_tape cimport LIST, OBJECT, Tape, Text, Token, read_tape, text_of
 from matcher_ext.serving.state_answers cimport StateAnswers, Workplace, read_clock
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef class Pass:

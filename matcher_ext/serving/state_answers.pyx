@@ -11,12 +11,12 @@ from libcpp.algorithm cimport sort
 from libcpp.string cimport string
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport read_bid_request, read_impression
 from matcher_ext.requests.json_tape cimport Text, text_of
 from matcher_ext.requests.json_visits cimport read_json_visit, stamp_visit
 from matcher_ext.serving.answer_texts cimport choose_among, write_items
 from matcher_ext.serving.json_text cimport add_bytes, add_tenths, add_text, add_whole
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.visits.visit cimport clear_visit
 
 

@@ -1,12 +1,12 @@
 """The catalogue as compiled code reads it: attributes by number, names by hash table.
 
 Built once from plain rows, never changed: attribute numbers are positions in those rows, so that
-they hold for every arena, visit and snapshot made with the same catalogue.
+they hold for every expression, visit and snapshot made with the same catalogue.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Span
+from matcher_ext.values.spans cimport Span
 
 cdef struct Attribute:
     Span name               # in bytes

@@ -6,10 +6,11 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.hashing cimport hash_bytes
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, TIMESTAMP,
-    TIMESTAMP_LOCAL, Span, span_equal, text_word,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )
+from matcher_ext.values.spans cimport Span, span_equal, text_word
 
 TYPES = {
     "boolean": BOOLEAN,

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport strcmp, strlen, strncmp
 
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CompiledCatalog
 from matcher_ext.visits.arrow_cells cimport (
     BITS, DAY, FIXED_LISTED, FLOATING, INSTANT, LARGE_LISTED, LARGE_TEXT, LISTED, NULLS, OTHER,

@@ -3,10 +3,9 @@ from libc.math cimport floor
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport (
-    GEO, INTEGER_SET, NOTHING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
-)
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL
 from matcher_ext.visits.visit cimport (
     Visit, add_integer, add_text, begin_set, clear_visit, end_set, set_boolean, set_float,
     set_integer, set_malformed, set_point, set_text,

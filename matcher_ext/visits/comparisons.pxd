@@ -1,10 +1,10 @@
 """One known value against the operands of one canonical predicate, type by type.
 
-Negation and missing values are the caller's (visit.pxd): here everything is true or false.
+Negation and missing values are the caller's (predicate_tests.pxd): here everything is true or false.
 """
 from libc.stdint cimport int64_t, uint32_t
 
-from matcher_ext.values.arena cimport Predicate, PredicateView
+from matcher_ext.values.predicate cimport Predicate, PredicateView
 
 # Booleans, integers, time stamps.
 cdef bint test_number(
@@ -13,7 +13,7 @@ cdef bint test_number(
 cdef bint test_float(
     const Predicate* predicate, const int64_t* words, double value
 ) noexcept nogil
-# A text is a word with its pool, see arena.pxd.
+# A text is a word with its pool, see spans.pxd.
 cdef bint test_string(
     PredicateView view, const Predicate* predicate, const char* pool, int64_t value
 ) noexcept nogil

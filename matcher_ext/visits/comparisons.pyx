@@ -4,12 +4,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport (
-    BETWEEN, CONTAINS, ENDS_WITH, EQUAL, IN, LESS, LESS_EQUAL, STARTS_WITH, UNDER, Predicate,
-    PredicateView, compare_text, float_of, text_length, text_offset, text_word,
-)
 from matcher_ext.values.literals cimport fold, host_length
-from matcher_ext.values.predicates cimport find_integer, find_text
+from matcher_ext.values.ordering cimport find_integer, find_text
+from matcher_ext.values.predicate cimport (
+    BETWEEN, CONTAINS, ENDS_WITH, EQUAL, IN, LESS, LESS_EQUAL, STARTS_WITH, UNDER, Predicate,
+    PredicateView, float_of,
+)
+from matcher_ext.values.spans cimport compare_text, text_length, text_offset, text_word
 
 cdef extern from * nogil:
     """

@@ -1,4 +1,4 @@
-"""One visit in typed form, and the test of one canonical predicate against it.
+"""One visit in typed form, by attribute number.
 
 A value of the wrong type is missing and counted in `malformed`. Values are copied in, nothing of
 the caller's is kept. Reuse one Visit for many visits: `clear_visit` touches only what was set.
@@ -6,8 +6,7 @@ the caller's is kept. Reuse one Visit for many visits: `clear_visit` touches onl
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Predicate, PredicateView, Truth
-from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.catalog cimport CatalogTable
 
 cdef struct Value:
     int64_t word        # Boolean, integer, float bits, timestamp ms; text: a span of visit.bytes
@@ -47,10 +46,3 @@ cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept 
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
 # False when a required attribute is missing or malformed: the visit matches nothing.
 cdef bint is_eligible(const CatalogTable* table, const Visit* visit) noexcept nogil
-
-# Reads a flat dict (keys that the catalogue does not name are ignored). Needs the GIL.
-cdef int read_visit(CompiledCatalog catalog, object mapping, Visit* visit) except -1
-
-cdef Truth test_predicate(
-    PredicateView view, const Predicate* predicate, const CatalogTable* table, const Visit* visit
-) noexcept nogil

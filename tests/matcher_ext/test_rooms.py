@@ -69,7 +69,7 @@ def test_rooms_import_only_rooms_above_them() -> None:
 @pytest.mark.parametrize(
     ("module", "line", "is_allowed"),
     [
-        ("plan.graph", "from matcher_ext.values.arena cimport NOTHING", True),
+        ("plan.graph", "from matcher_ext.machine.links cimport NOTHING", True),
         ("plan.graph", "from matcher_ext.plan.plan cimport Plan", True),
         ("plan.graph", "from libcpp.vector cimport vector", True),
         ("plan.graph", "from matcher_ext.match.slots cimport Match", False),

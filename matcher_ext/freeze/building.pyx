@@ -6,6 +6,7 @@ from matcher_ext.freeze.access_choice cimport choose_access
 from matcher_ext.freeze.bit_numbers cimport link_nodes, number_bits
 from matcher_ext.freeze.deferred_intervals cimport defer_tests
 from matcher_ext.freeze.draft cimport Entry, fill_draft
+from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport index_leaves
 from matcher_ext.freeze.pairs cimport put_pairs
 from matcher_ext.freeze.partitions cimport put_partitions

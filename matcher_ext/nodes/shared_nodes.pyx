@@ -1,13 +1,16 @@
-"""Hash-consed nodes with use counts. Knows nothing of visits, ids or matching."""
+"""Hash-consed nodes with use counts (shared_nodes.pxd). Knows nothing of visits, ids or matching."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport find_named
 from matcher_ext.nodes.reorganise cimport cover_children, forget_parent, list_content, tie_node
-from matcher_ext.values.arena cimport (
-    NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Predicate, PredicateView,
-    holds_text, node_equal, predicate_copy, predicate_equal, text_length, view_predicates,
+from matcher_ext.nodes.store cimport NodeStore, StoredNode, is_inner, view_store
+from matcher_ext.values.normal_form cimport (
+    NORMAL_PREDICATE, NORMAL_REFERENCE, NormalForm, NormalNode, node_equal, view_predicates,
 )
+from matcher_ext.values.predicate cimport Predicate, holds_text, predicate_copy, predicate_equal
+from matcher_ext.values.spans cimport text_length
 
 cdef enum:
     FEW = 1024      # links, words or bytes whose waste does not matter
@@ -24,14 +27,6 @@ cdef void open_store(NodeStore* store) noexcept nogil:
     store.self_adjust = False
     store.search_cap = 64
     store.stamp = 0
-
-
-cdef PredicateView view_store(const NodeStore* store) noexcept nogil:
-    cdef PredicateView view
-    view.predicates = store.predicates.data()
-    view.words = store.words.data()
-    view.bytes = store.bytes.data()
-    return view
 
 
 # The table: linear probing, removal by shifting back, at most half full.

@@ -1,4 +1,4 @@
-"""A condition as written becomes the canonical predicate that everybody shares.
+"""Rewrites conditions into the few canonical tests, operands in order (canonical.pxd).
 
 Every rewriting here keeps all three truth values: `a < 5` and `a <= 4` of an integer are both
 undefined exactly when it is missing.
@@ -8,17 +8,24 @@ from libc.string cimport memchr
 from libcpp.vector cimport vector
 
 from matcher_ext.values.addresses cimport Address, in_network
-from matcher_ext.values.arena cimport (
-    ALL_OF, BETWEEN, BOOLEAN, CONTAINS, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, EQUAL,
-    FLOAT, IN, IN_NETWORK, INSIDE, IP, LESS, LESS_EQUAL, LIKE, ONE_OF, ONLY_OF, OP_ALL_OF, OP_BARE,
-    OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL,
-    OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS, OP_LIKE,
-    OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN, PRESENT,
-    STARTS_WITH, STRING, STRING_SET, UNDER, WITHIN, Condition, NormalForm, Predicate, Tree,
-    compare_text, text_length, text_offset, text_word,
-)
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport read_schedule
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.ordering cimport (
+    find_text, sort_floats, sort_integers, sort_networks, sort_texts,
+)
+from matcher_ext.values.predicate cimport (
+    ALL_OF, BETWEEN, BOOLEAN, CONTAINS, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, EQUAL,
+    FLOAT, IN, IN_NETWORK, INSIDE, IP, LESS, LESS_EQUAL, LIKE, ONE_OF, ONLY_OF, PRESENT,
+    STARTS_WITH, STRING, STRING_SET, UNDER, WITHIN, Predicate,
+)
+from matcher_ext.values.spans cimport compare_text, text_length, text_offset, text_word
+from matcher_ext.values.tree cimport (
+    OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER,
+    OP_GREATER_EQUAL, OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS,
+    OP_LIKE, OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN,
+    Condition, Tree,
+)
 
 
 cdef uint32_t make_predicate(
