@@ -5,6 +5,7 @@ from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
 from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, behind
 from matcher_ext.count.slice_leaves cimport count_members, read_piece, read_range
 from matcher_ext.count.slices cimport Slices
+from matcher_ext.machine.bitmaps cimport get_bit
 
 
 cdef inline void consider_range(
@@ -54,7 +55,7 @@ cdef uint32_t filter_by_carriers(
             kept = 0
             for k in range(count):
                 list_[kept] = list_[k]
-                kept += bits[list_[k] >> 6] >> (list_[k] & 63) & 1
+                kept += get_bit(bits, list_[k])
             count = kept
         code = behind(code)
     return count

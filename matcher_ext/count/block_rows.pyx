@@ -19,7 +19,7 @@ from matcher_ext.count.slice_leaves cimport (
     count_leaf, find_leaf, find_special, test_members, test_range, test_special,
 )
 from matcher_ext.count.slices cimport IS_EMPTY, UNANSWERED, Slices, bitmap_at, list_at
-from matcher_ext.machine.bitmaps cimport add_words, count_ones, join_words
+from matcher_ext.machine.bitmaps cimport add_words, count_ones, get_bit, join_words
 
 
 # Nodes.
@@ -37,7 +37,7 @@ cdef void answer_node(Slices* slices, uint32_t node, uint32_t depth, Rows* found
 cdef bint has_row(const Rows* rows, uint32_t row) noexcept nogil:
     cdef uint32_t i
     if rows.bits != NULL:
-        return rows.bits[row >> 6] >> (row & 63) & 1
+        return get_bit(rows.bits, row)
     for i in range(rows.count):
         if rows.list[i] == row:
             return True
@@ -85,7 +85,7 @@ cdef uint32_t filter_by_rows(
         bits = slices.marks.data()
     for i in range(count):
         list_[kept] = list_[i]
-        kept += bits[list_[i] >> 6] >> (list_[i] & 63) & 1
+        kept += get_bit(bits, list_[i])
     if rows.bits == NULL:
         clear_rows(slices.marks.data(), rows.list, rows.count)
     return kept

@@ -1,10 +1,11 @@
 """Visits as sorted columns (blocks.pxd)."""
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.count.circuit cimport is_set, presence_of
+from matcher_ext.machine.bitmaps cimport set_bit
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.plan cimport Plan
@@ -184,9 +185,7 @@ cdef void sort_scalar(
         rows[place] = <uint16_t>cells[0][i].row
         rows[count + place] = <uint16_t>cells[0][i].row
         block.places[made.places + cells[0][i].row] = <uint16_t>place
-        block.carriers[made.carriers + (cells[0][i].row >> 6)] |= (
-            <uint64_t>1 << (cells[0][i].row & 63)
-        )
+        set_bit(block.carriers.data() + made.carriers, cells[0][i].row)
 
 
 cdef void sort_set(

@@ -7,7 +7,7 @@ from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, MOST_COUNTED, be
 from matcher_ext.count.rows cimport mark_rows
 from matcher_ext.count.slice_leaves cimport list_members, read_piece
 from matcher_ext.count.slices cimport Slices
-from matcher_ext.machine.bitmaps cimport add_words, fetch_line
+from matcher_ext.machine.bitmaps cimport add_words, clear_bit, fetch_line, get_bit
 
 cdef enum:
     FEW_OTHERS = 24     # rows; all carriers of an attribute but so few are one bitmap
@@ -47,7 +47,7 @@ cdef void begin_with_carriers(
     cdef uint32_t i
     memcpy(bits, carriers, words * sizeof(uint64_t))
     for i in range(count):
-        bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
+        clear_bit(bits, others[i])
 
 
 cdef void add_carriers(
@@ -57,11 +57,11 @@ cdef void add_carriers(
     """All that carry an attribute but a few other rows, which stay as they are."""
     cdef uint32_t was_set = 0, i
     for i in range(count):
-        was_set |= <uint32_t>(bits[others[i] >> 6] >> (others[i] & 63) & 1) << i
+        was_set |= <uint32_t>get_bit(bits, others[i]) << i
     add_words(bits, carriers, words)
     for i in range(count):
         if not was_set >> i & 1:
-            bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
+            clear_bit(bits, others[i])
 
 
 cdef inline void add_wide(

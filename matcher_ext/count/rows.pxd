@@ -1,7 +1,7 @@
 """Rows of a block that a part of a circuit is true of: a list, or a bitmap when they are many."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.machine.bitmaps cimport first_one
+from matcher_ext.machine.bitmaps cimport first_one, set_bit
 
 cdef struct Rows:               # a list or a bitmap; count 0: neither
     const uint16_t* list
@@ -38,7 +38,7 @@ cdef inline void set_bitmap(
 cdef inline void mark_rows(uint64_t* bits, const uint16_t* list_, uint32_t count) noexcept nogil:
     cdef uint32_t i
     for i in range(count):
-        bits[list_[i] >> 6] |= <uint64_t>1 << (list_[i] & 63)
+        set_bit(bits, list_[i])
 
 
 cdef inline void clear_rows(uint64_t* bits, const uint16_t* list_, uint32_t count) noexcept nogil:

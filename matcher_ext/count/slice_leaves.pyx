@@ -8,7 +8,7 @@ from matcher_ext.count.circuit cimport (
 )
 from matcher_ext.count.rows cimport Rows, mark_rows, set_bitmap
 from matcher_ext.count.slices cimport Slices, bitmap_at
-from matcher_ext.machine.bitmaps cimport count_ones
+from matcher_ext.machine.bitmaps cimport count_ones, set_bit
 from matcher_ext.values.predicate cimport TRUE
 from matcher_ext.visits.predicate_tests cimport test_predicate
 
@@ -131,7 +131,7 @@ cdef void find_special(
     if kind == C_LAZY:
         for row in range(slices.block.count):
             if test_lazy(slices, code, row):
-                bits[row >> 6] |= <uint64_t>1 << (row & 63)
+                set_bit(bits, row)
     elif kind == C_MISSING:
         mark_missing(slices, code[0] >> KIND_BITS, bits)
     else:

@@ -7,8 +7,10 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft, view_draft
+from matcher_ext.machine.bitmaps cimport set_bit
 from matcher_ext.machine.hashing cimport mix
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place, size_table
 from matcher_ext.plan.clues cimport HALF, TWO_ELEMENTS, Clue, has_clues, list_clues
 from matcher_ext.plan.predicate_index cimport ClueIndex, ClueRow
 from matcher_ext.values.predicate cimport ALL_OF
@@ -98,7 +100,7 @@ cdef void list_leaves(
         for i in range(clues.size()):
             item.first = clues[i].word
             item.second = NOTHING if clues[i].shape == HALF else leaf
-            index.shapes[clues[i].shape >> 6] |= <uint64_t>1 << (clues[i].shape & 63)
+            set_bit(index.shapes, clues[i].shape)
             listed.push_back(item)
     sort(listed.begin(), listed.end())
     listed.resize(unique(listed.begin(), listed.end()) - listed.begin())
@@ -108,29 +110,29 @@ cdef void tabulate(
     const vector[Listed]* listed, ClueIndex* index, Candidates* made
 ) noexcept nogil:
     cdef ClueRow row
-    cdef uint32_t size = 4, slot
+    cdef uint32_t size = <uint32_t>size_table(listed.size(), 4)
+    cdef ClueRow* table
     cdef uint64_t clue
-    cdef size_t i = 0
-    while size < 2 * listed.size():
-        size *= 2
+    cdef size_t i = 0, place
     index.rows = <uint32_t>made.rows.size()
     index.mask = size - 1
     memset(&row, 0, sizeof(row))
     row.first = NOTHING
     made.rows.resize(made.rows.size() + size, row)
+    table = made.rows.data() + index.rows
     while i < listed.size():
         row.hash = <uint32_t>(listed[0][i].first >> 32)
         row.first = <uint32_t>made.leaves.size()
-        slot = <uint32_t>listed[0][i].first & index.mask
         clue = listed[0][i].first
         while i < listed.size() and listed[0][i].first == clue:
             if listed[0][i].second != NOTHING:
                 made.leaves.push_back(listed[0][i].second)
             i += 1
         row.count = <uint32_t>made.leaves.size() - row.first
-        while made.rows[index.rows + slot].first != NOTHING:
-            slot = (slot + 1) & index.mask
-        made.rows[index.rows + slot] = row
+        place = first_place(clue, index.mask)
+        while table[place].first != NOTHING:
+            place = next_place(place, index.mask)
+        table[place] = row
 
 
 cdef void index_clues(

@@ -5,6 +5,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place
 from matcher_ext.nodes.store cimport NodeStore, StoredNode, view_store
 from matcher_ext.plan.plan cimport Expression, PlanNode
 from matcher_ext.values.catalog cimport CatalogTable
@@ -29,14 +30,14 @@ cdef uint32_t keep_predicate(
     Draft* draft, PredicateView view, const Predicate* predicate, float rate
 ) noexcept nogil:
     """Its number here; the same for equal predicates, since a dual may equal one of the store."""
-    cdef uint64_t mask = draft.predicate_table.size() - 1
-    cdef uint64_t slot = predicate_hash(view, predicate) & mask
+    cdef size_t mask = draft.predicate_table.size() - 1
+    cdef size_t slot = first_place(predicate_hash(view, predicate), mask)
     cdef uint32_t number
     while draft.predicate_table[slot] != NOTHING:
         number = draft.predicate_table[slot]
         if predicate_equal(view, predicate, view_draft(draft), &draft.predicates[number]):
             return number
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     number = predicate_copy(view, predicate, &draft.predicates, &draft.words, &draft.bytes)
     draft.predicate_rates.push_back(rate)
     draft.predicate_table[slot] = number
@@ -46,15 +47,13 @@ cdef uint32_t keep_predicate(
 
 
 cdef void grow_predicate_table(Draft* draft) noexcept nogil:
-    cdef uint64_t mask = draft.predicate_table.size() * 2 - 1
-    cdef uint64_t slot
+    cdef size_t mask = draft.predicate_table.size() * 2 - 1
+    cdef uint64_t hash
     cdef uint32_t i
     draft.predicate_table.assign(mask + 1, NOTHING)
     for i in range(<uint32_t>draft.predicates.size()):
-        slot = predicate_hash(view_draft(draft), &draft.predicates[i]) & mask
-        while draft.predicate_table[slot] != NOTHING:
-            slot = (slot + 1) & mask
-        draft.predicate_table[slot] = i
+        hash = predicate_hash(view_draft(draft), &draft.predicates[i])
+        draft.predicate_table[find_empty(draft.predicate_table.data(), hash, mask)] = i
 
 
 cdef uint32_t add_node(Draft* draft, const PlanNode* node) noexcept nogil:

@@ -17,6 +17,7 @@ from matcher_ext.freeze.clue_tables cimport index_clues, rank_clues
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place, size_table
 from matcher_ext.plan.plan cimport Totals
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_STRANGER, G_UP_TO,
@@ -98,9 +99,7 @@ cdef void size_text_tables(
             index.attributes[predicate.attribute].mask += predicate.count
     for i in range(index.attributes.size()):
         if index.attributes[i].mask:
-            size = 4
-            while size < 2 * index.attributes[i].mask:
-                size *= 2
+            size = <uint32_t>size_table(index.attributes[i].mask, 4)
             index.attributes[i].mask = size - 1
             index.attributes[i].keys = <uint32_t>index.texts.size()
             index.texts.resize(index.texts.size() + size, empty)
@@ -110,19 +109,20 @@ cdef TextKey* find_text_key(
     const Draft* draft, LeafIndex* index, uint32_t attribute, int64_t word
 ) noexcept nogil:
     """The slot of a text, or the empty one where it belongs."""
-    cdef const AttributeIndex* table = &index.attributes[attribute]
+    cdef TextKey* table = index.texts.data() + index.attributes[attribute].keys
+    cdef size_t mask = index.attributes[attribute].mask
     cdef const char* text = draft.bytes.data() + text_offset(word)
     cdef uint32_t length = text_length(word)
     cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
-    cdef uint32_t slot = hash & table.mask
-    cdef TextKey* key = &index.texts[table.keys + slot]
+    cdef size_t place = first_place(hash, mask)
+    cdef TextKey* key = &table[place]
     while key.rank != NOTHING and not (
         key.hash == hash
         and text_length(key.word) == length
         and memcmp(draft.bytes.data() + text_offset(key.word), text, length) == 0
     ):
-        slot = (slot + 1) & table.mask
-        key = &index.texts[table.keys + slot]
+        place = next_place(place, mask)
+        key = &table[place]
     key.hash = hash
     return key
 
@@ -155,8 +155,8 @@ cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
     cdef AttributeIndex* attribute
     cdef const TextKey* key
     cdef TextKey empty
-    cdef size_t i
-    cdef uint32_t size, first, slot, k
+    cdef size_t i, place
+    cdef uint32_t size, first, k
     empty.word = 0
     empty.hash = 0
     empty.rank = NOTHING
@@ -164,18 +164,16 @@ cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
         attribute = &index.attributes[i]
         if attribute.mask == 0:
             continue
-        size = 4
-        while size < 2 * attribute.key_count:
-            size *= 2
+        size = <uint32_t>size_table(attribute.key_count, 4)
         first = <uint32_t>texts.size()
         texts.resize(first + size, empty)
         for k in range(attribute.mask + 1):
             key = &index.texts[attribute.keys + k]
             if key.rank != NOTHING:
-                slot = key.hash & (size - 1)
-                while texts[first + slot].rank != NOTHING:
-                    slot = (slot + 1) & (size - 1)
-                texts[first + slot] = key[0]
+                place = first_place(key.hash, size - 1)
+                while texts[first + place].rank != NOTHING:
+                    place = next_place(place, size - 1)
+                texts[first + place] = key[0]
         attribute.keys = first
         attribute.mask = size - 1
     index.texts.swap(texts)

@@ -10,6 +10,7 @@ from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.records cimport put_record
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.plan.plan cimport Pair, PairRecord, pair_hash
 from matcher_ext.values.predicate cimport ONE_OF, Predicate
 
@@ -74,7 +75,7 @@ cdef void tabulate_pairs(
 ) noexcept nogil:
     cdef Pair pair_
     cdef size_t size = 1, i = 0
-    cdef uint64_t slot
+    cdef size_t place
     # Four to a line: fuller than half costs no further line, and this is the largest section.
     while 3 * size < 5 * count_keys(listed):
         size *= 2
@@ -91,7 +92,7 @@ cdef void tabulate_pairs(
             layout.pair_records.push_back(found[0][listed[0][i].second])
             pair_.count += 1
             i += 1
-        slot = pair_hash(pair_.partition, pair_.point) & (size - 1)
-        while layout.pairs[slot].count:
-            slot = (slot + 1) & (size - 1)
-        layout.pairs[slot] = pair_
+        place = first_place(pair_hash(pair_.partition, pair_.point), size - 1)
+        while layout.pairs[place].count:
+            place = next_place(place, size - 1)
+        layout.pairs[place] = pair_

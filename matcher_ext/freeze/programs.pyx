@@ -6,7 +6,10 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.plan.plan cimport ATOM_BITS, JUMP_MAX, RECORD_NEVER, RECORD_WIDE, PlanNode
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, fits_narrow, narrow_test, wide_second,
+)
 from matcher_ext.values.normal_form cimport (
     NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
 )
@@ -168,11 +171,12 @@ cdef void add_children(
     programs.ranked.resize(first)
 
 
-cdef bint is_wide(const Programs* programs) noexcept nogil:
+cdef bint needs_width(const Programs* programs) noexcept nogil:
+    """Says whether an instruction does not fit a narrow test."""
     cdef uint32_t i
     for i in range(<uint32_t>programs.instructions.size()):
-        if programs.instructions[i].atom >> ATOM_BITS or (
-            programs.labels[programs.instructions[i].label] - i > JUMP_MAX
+        if not fits_narrow(
+            programs.instructions[i].atom, programs.labels[programs.instructions[i].label] - i
         ):
             return True
     return False
@@ -187,16 +191,16 @@ cdef void put_program(
     cdef uint32_t i, jump
     programs.labels[<int>WHEN_TRUE] = count
     programs.labels[<int>WHEN_FALSE] = count + 1
-    wide = is_wide(programs)
+    wide = needs_width(programs)
     records.push_back((count * 2 | RECORD_WIDE if wide else count) | flags)
     for i in range(count):
         made = &programs.instructions[i]
         jump = programs.labels[made.label] - i
         if wide:
             records.push_back(made.atom)
-            records.push_back(<uint32_t>made.sense << 31 | jump)
+            records.push_back(wide_second(jump, made.sense))
         else:
-            records.push_back(<uint32_t>made.sense << 31 | jump << ATOM_BITS | made.atom)
+            records.push_back(narrow_test(made.atom, jump, made.sense))
 
 
 cdef void begin_program(Programs* programs) noexcept nogil:

@@ -9,9 +9,9 @@ from matcher_ext.freeze.programs cimport (
     begin_slots, has_slots, number_definition, number_slots, write_program, write_slot,
 )
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.plan.plan cimport (
-    RECORD_MANY, RECORD_ONE, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG, STREAM_SHIFT, Expression,
-    LeafStream, PlanNode,
+from matcher_ext.plan.plan cimport Expression, LeafStream, PlanNode
+from matcher_ext.plan.record_format cimport (
+    RECORD_MANY, RECORD_ONE, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG, STREAM_SHIFT,
 )
 from matcher_ext.routes.route_section cimport RouteSpec, write_routes
 from matcher_ext.values.normal_form cimport (

@@ -3,6 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from matcher_ext.language.limits cimport MAX_PROBLEMS
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.values.literals cimport fold, is_digit, is_high
 from matcher_ext.values.problems cimport BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER
 from matcher_ext.values.spans cimport Span
@@ -20,9 +21,12 @@ KEYWORDS = {
     "km": KEY_KM, "inside": KEY_INSIDE, "polygon": KEY_POLYGON, "count": KEY_COUNT,
 }
 
-# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing, 128 slots.
-cdef uint64_t keyword_letters[128]
-cdef uint8_t keyword_codes[128]
+cdef enum:
+    KEYWORD_SLOTS = 128
+
+# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing (probing.pxd).
+cdef uint64_t keyword_letters[KEYWORD_SLOTS]
+cdef uint8_t keyword_codes[KEYWORD_SLOTS]
 
 # What a byte can begin or continue.
 cdef enum CharClass:
@@ -34,12 +38,12 @@ cdef enum CharClass:
 cdef uint8_t char_class[256]
 
 
-cdef inline uint32_t keyword_slot(uint64_t letters) noexcept nogil:
-    return <uint32_t>((letters * 0x9E3779B97F4A7C15ULL) >> 57)
+cdef inline size_t keyword_slot(uint64_t letters) noexcept nogil:
+    return first_place((letters * 0x9E3779B97F4A7C15ULL) >> 57, KEYWORD_SLOTS - 1)
 
 
 cdef int fill_tables() except -1:
-    cdef uint32_t slot
+    cdef size_t slot
     cdef uint64_t letters
     for byte in range(256):
         character = chr(byte)
@@ -53,7 +57,7 @@ cdef int fill_tables() except -1:
         letters = int.from_bytes(word.encode(), "big")
         slot = keyword_slot(letters)
         while keyword_codes[slot] != KEY_NONE:
-            slot = (slot + 1) & 127
+            slot = next_place(slot, KEYWORD_SLOTS - 1)
         keyword_letters[slot] = letters
         keyword_codes[slot] = code
     return 0
@@ -64,7 +68,8 @@ fill_tables()
 
 cdef uint8_t find_keyword(const char* text, uint32_t length) noexcept nogil:
     cdef uint64_t letters = 0
-    cdef uint32_t i, slot
+    cdef uint32_t i
+    cdef size_t slot
     if length > 8:
         return KEY_NONE
     for i in range(length):
@@ -73,7 +78,7 @@ cdef uint8_t find_keyword(const char* text, uint32_t length) noexcept nogil:
     while keyword_codes[slot] != KEY_NONE:
         if keyword_letters[slot] == letters:
             return keyword_codes[slot]
-        slot = (slot + 1) & 127
+        slot = next_place(slot, KEYWORD_SLOTS - 1)
     return KEY_NONE
 
 

@@ -7,8 +7,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.language.canonical cimport make_predicate
 from matcher_ext.language.parser cimport parse_text
-from matcher_ext.machine.hashing cimport hash_bytes, mix
+from matcher_ext.machine.hashing cimport hash_bytes, mix, sort_by_hash
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place, size_table
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.normal_form cimport (
     NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
@@ -23,23 +24,13 @@ from matcher_ext.values.tree cimport (
 
 cdef extern from * nogil:
     """
-    #include <algorithm>
     #include <cstdint>
     // Constants are not nodes until they reach the root.
     static const uint32_t TRUE_NODE = 0xFFFFFFFEu;
     static const uint32_t FALSE_NODE = 0xFFFFFFFDu;
-
-    // Sorts nodes by the hash of their content. Node: any struct with a `hash`.
-    template <class Node>
-    static inline void sort_nodes(uint32_t* first, uint32_t* last, const Node* nodes) {
-        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
     """
     const uint32_t TRUE_NODE
     const uint32_t FALSE_NODE
-    void sort_nodes(uint32_t* first, uint32_t* last, const NormalNode* nodes)
 
 cdef struct Halves:         # of an xor: each half true, each half false
     uint32_t left
@@ -88,7 +79,6 @@ cdef void start_work(
     Work* work, const CatalogTable* table, const char* text, const Tree* tree, NormalForm* form
 ) noexcept nogil:
     cdef uint32_t i
-    cdef uint32_t size = 16
     work.table = table
     work.text = text
     work.tree = tree
@@ -99,10 +89,8 @@ cdef void start_work(
         if tree.nodes[i].kind == NODE_XOR or tree.nodes[i].kind == NODE_XNOR:
             work.shares = True
     if work.shares:
-        while size < 12 * tree.nodes.size():    # an xor makes up to six nodes
-            size *= 2
         work.memo.assign(2 * tree.nodes.size(), NOTHING)
-        work.slots.assign(size, NOTHING)
+        work.slots.assign(size_table(6 * tree.nodes.size(), 16), NOTHING)   # an xor makes up to six
         work.halves.clear()
         work.halves_of.assign(tree.nodes.size(), NOTHING)
 
@@ -249,7 +237,7 @@ cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil
     cdef NormalNode made
     cdef uint32_t i
     cdef uint32_t kept = first
-    sort_nodes(
+    sort_by_hash(
         form.edges.data() + first, form.edges.data() + form.edges.size(), form.nodes.data()
     )
     made.hash = mix(1, kind)
@@ -290,17 +278,17 @@ cdef uint32_t add_node(Work* work, const NormalNode* made) noexcept nogil:
     """Appends a node, or finds its equal where nodes are shared."""
     cdef NormalForm* form = work.form
     cdef uint32_t number = <uint32_t>form.nodes.size()
-    cdef uint32_t mask, slot
+    cdef size_t mask, slot
     form.nodes.push_back(made[0])
     if not work.shares:
         return number
-    mask = <uint32_t>work.slots.size() - 1
-    slot = <uint32_t>made.hash & mask
+    mask = work.slots.size() - 1
+    slot = first_place(made.hash, mask)
     while work.slots[slot] != NOTHING:
         if is_same(form, work.slots[slot], number):
             form.nodes.pop_back()
             return work.slots[slot]
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     work.slots[slot] = number
     return number
 

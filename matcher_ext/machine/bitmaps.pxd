@@ -123,3 +123,40 @@ cdef extern from * nogil:
     void write_wide(
         const uint64_t* bits, size_t words, size_t count, const int64_t* ids, int64_t* target
     )
+
+
+cdef inline bint get_bit(const uint64_t* bits, uint32_t bit) noexcept nogil:
+    return bits[bit >> 6] >> (bit & 63) & 1
+
+
+cdef inline void set_bit(uint64_t* bits, uint32_t bit) noexcept nogil:
+    bits[bit >> 6] |= <uint64_t>1 << (bit & 63)
+
+
+cdef inline void clear_bit(uint64_t* bits, uint32_t bit) noexcept nogil:
+    bits[bit >> 6] &= ~(<uint64_t>1 << (bit & 63))
+
+
+cdef inline void write_masked(uint64_t* word, uint64_t mask, bint truth) noexcept nogil:
+    word[0] = word[0] | mask if truth else word[0] & ~mask
+
+
+cdef inline void fill_bits(
+    uint64_t* bits, uint32_t first, uint32_t end, bint truth
+) noexcept nogil:
+    """Sets or clears the bits first : end."""
+    cdef uint64_t head, tail
+    cdef uint32_t word, last
+    if first >= end:
+        return
+    word = first >> 6
+    last = (end - 1) >> 6
+    head = ~<uint64_t>0 << (first & 63)
+    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
+    if word == last:
+        write_masked(&bits[word], head & tail, truth)
+        return
+    write_masked(&bits[word], head, truth)
+    for word in range(word + 1, last):
+        bits[word] = ~<uint64_t>0 if truth else 0
+    write_masked(&bits[last], tail, truth)

@@ -1,10 +1,27 @@
-"""Hashes of words and bytes.
+"""Hashes of words and bytes, and the order that they give.
 
 A hash is the same in every process, because files hold some. None is meant against attackers: what
 has an equal hash is compared in full.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
+
+cdef extern from * nogil:
+    """
+    #ifndef TREELINE_HASHING
+    #define TREELINE_HASHING
+    #include <algorithm>
+    #include <cstdint>
+    // Sorts numbers of nodes by the nodes' hashes. Node: any struct with a `hash`.
+    template <class Node>
+    static inline void sort_by_hash(uint32_t* first, uint32_t* last, const Node* nodes) {
+        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
+            return nodes[a].hash < nodes[b].hash;
+        });
+    }
+    #endif
+    """
+    void sort_by_hash[Node](uint32_t* first, uint32_t* last, const Node* nodes)
 
 cdef inline uint64_t mix(uint64_t value, uint64_t word) noexcept nogil:
     """Takes a word into a hash: one step, the finaliser of splitmix64."""

@@ -2,10 +2,10 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort, unique
 
-from matcher_ext.machine.bitmaps cimport fetch_line
+from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, set_bit
 from matcher_ext.machine.hashing cimport mix
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.match.leaf_bits cimport clear_bit, set_bit, set_bits
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.clues cimport (
     EVERY_ELEMENT, HALF, TWO_ELEMENTS, find_clues, find_every, has_shape,
@@ -25,13 +25,12 @@ cdef enum:
 cdef inline const ClueRow* find_row(
     const Plan* plan, const ClueIndex* index, uint64_t clue
 ) noexcept nogil:
-    cdef uint32_t slot = <uint32_t>clue & index.mask
-    cdef const ClueRow* row = &plan.clue_rows[index.rows + slot]
-    while row.first != NOTHING:
-        if row.hash == <uint32_t>(clue >> 32):
-            return row
-        slot = (slot + 1) & index.mask
-        row = &plan.clue_rows[index.rows + slot]
+    cdef const ClueRow* table = plan.clue_rows + index.rows
+    cdef size_t place = first_place(clue, index.mask)
+    while table[place].first != NOTHING:
+        if table[place].hash == <uint32_t>(clue >> 32):
+            return &table[place]
+        place = next_place(place, index.mask)
     return NULL
 
 
@@ -42,7 +41,7 @@ cdef void note_rows(const Plan* plan, Scratch* scratch, const ClueIndex* index) 
     for i in range(count):
         if i + AHEAD < count:
             fetch_line(
-                &plan.clue_rows[index.rows + (<uint32_t>scratch.clues[i + AHEAD] & index.mask)]
+                &plan.clue_rows[index.rows + first_place(scratch.clues[i + AHEAD], index.mask)]
             )
         row = find_row(plan, index, scratch.clues[i])
         if row != NULL:
@@ -136,9 +135,9 @@ cdef void test_candidates(
         )
         if leaves[i] >= index.negated:
             if not truth:
-                clear_bit(scratch, leaves[i])
+                clear_bit(scratch.bits.data(), leaves[i])
         elif truth:
-            set_bit(scratch, leaves[i])
+            set_bit(scratch.bits.data(), leaves[i])
 
 
 cdef void fill_candidates(
@@ -151,7 +150,7 @@ cdef void fill_candidates(
         not scratch.visit.values[table.utc_offset].known
     ):
         return
-    set_bits(scratch, index.negated, end)
+    fill_bits(scratch.bits.data(), index.negated, end, True)
     if is_set(table, attribute) and has_shape(index.shapes, EVERY_ELEMENT):
         scratch.rows.clear()
         scratch.clues.clear()
@@ -184,6 +183,6 @@ cdef void fill_lazy(
     cdef uint32_t leaf
     for leaf in range(role.starts[<int>G_LAZY], plain):
         if TRUE == test_predicate(tests, &tests.predicates[leaf], table, &scratch.visit):
-            set_bit(scratch, leaf)
+            set_bit(scratch.bits.data(), leaf)
     if plain < end:
         fill_candidates(plan, table, scratch, attribute, end)

@@ -4,7 +4,7 @@ A value's rank among the attribute's keys cuts each ordered group of leaves in t
 their negations are single leaves of the key's row. Nothing is looked at leaf by leaf except
 intervals near the value and candidates among lazy leaves (clue_lookup.pxd).
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
@@ -22,50 +22,3 @@ cdef void fill_carried(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil
-
-cdef inline void set_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
-    scratch.bits[bit >> 6] |= <uint64_t>1 << (bit & 63)
-
-
-cdef inline void clear_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
-    scratch.bits[bit >> 6] &= ~(<uint64_t>1 << (bit & 63))
-
-
-cdef inline bint get_bit(const Scratch* scratch, uint32_t bit) noexcept nogil:
-    return scratch.bits[bit >> 6] >> (bit & 63) & 1
-
-
-cdef inline void set_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    cdef uint64_t head, tail
-    cdef uint32_t word, last
-    if first >= end:
-        return
-    word = first >> 6
-    last = (end - 1) >> 6
-    head = ~<uint64_t>0 << (first & 63)
-    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
-    if word == last:
-        scratch.bits[word] |= head & tail
-        return
-    scratch.bits[word] |= head
-    for word in range(word + 1, last):
-        scratch.bits[word] = ~<uint64_t>0
-    scratch.bits[last] |= tail
-
-
-cdef inline void clear_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    cdef uint64_t head, tail
-    cdef uint32_t word, last
-    if first >= end:
-        return
-    word = first >> 6
-    last = (end - 1) >> 6
-    head = ~<uint64_t>0 << (first & 63)
-    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
-    if word == last:
-        scratch.bits[word] &= ~(head & tail)
-        return
-    scratch.bits[word] &= ~head
-    for word in range(word + 1, last):
-        scratch.bits[word] = 0
-    scratch.bits[last] &= ~tail

@@ -2,9 +2,10 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from matcher_ext.machine.bitmaps cimport fetch_line
+from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, set_bit, write_masked
 from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.match.clue_lookup cimport fill_lazy
 from matcher_ext.match.scratch cimport Rank, Scratch
 from matcher_ext.plan.plan cimport Plan, missing_test
@@ -42,16 +43,17 @@ cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil:
     """The rank of a key, or key_count."""
+    cdef const TextKey* table = plan.texts + attribute.keys
     cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
-    cdef uint32_t slot = hash & attribute.mask
-    cdef const TextKey* key = &plan.texts[attribute.keys + slot]
+    cdef size_t place = first_place(hash, attribute.mask)
+    cdef const TextKey* key = &table[place]
     while key.rank != NOTHING:
         if key.hash == hash and text_length(key.word) == length and (
             memcmp(plan.tests.bytes + text_offset(key.word), text, length) == 0
         ):
             return key.rank
-        slot = (slot + 1) & attribute.mask
-        key = &plan.texts[attribute.keys + slot]
+        place = next_place(place, attribute.mask)
+        key = &table[place]
     return attribute.key_count
 
 
@@ -65,7 +67,7 @@ cdef inline void fill_intervals(
     if first == end:
         return
     mark_intervals(scratch, bounds, middle - first, first, rank, exact, True)
-    set_bits(scratch, middle, end)
+    fill_bits(scratch.bits.data(), middle, end, True)
     mark_intervals(scratch, bounds + (middle - first), end - middle, middle, rank, exact, False)
 
 
@@ -93,10 +95,7 @@ cdef void mark_intervals(
         near = find_low(bounds, low, stop, rank - width if rank > width else 0)
         end = find_low(bounds, near, stop, rank + exact)
         mark_holding(scratch, bounds, low, near, leaf, rank, exact, truth)
-        if truth:
-            set_bits(scratch, leaf + near, leaf + end)
-        else:
-            clear_bits(scratch, leaf + near, leaf + end)
+        fill_bits(scratch.bits.data(), leaf + near, leaf + end, truth)
         first = stop
 
 
@@ -123,10 +122,7 @@ cdef inline void mark_holding(
             held |= <uint64_t>(
                 (bounds[i].low < below) & (bounds[i].high >= rank)
             ) << ((leaf + i) & 63)
-        if truth:
-            scratch.bits[word] |= held
-        else:
-            scratch.bits[word] &= ~held
+        write_masked(&scratch.bits[word], held, truth)
         first = stop
 
 
@@ -164,6 +160,7 @@ cdef inline uint32_t find_class(
 cdef void fill_scalar(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, uint32_t rank, bint exact
 ) noexcept nogil:
+    cdef uint64_t* bits = scratch.bits.data()
     cdef const RoleIndex* role
     cdef const PointRow* row
     cdef const PointRow* strict         # the row whose cuts say "not above" the value
@@ -175,28 +172,29 @@ cdef void fill_scalar(
             continue
         row = plan.points + 2 * <size_t>(attribute.point + rank) + r
         strict = row + 2 if exact else row
-        set_bits(scratch, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO])
-        set_bits(scratch, row.up_to, role.starts[<int>G_ABOVE])
-        set_bits(scratch, role.starts[<int>G_ABOVE], row.above)
-        set_bits(scratch, strict.below, role.starts[<int>G_FROM])
-        set_bits(scratch, role.starts[<int>G_FROM], strict.from_)
+        fill_bits(bits, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO], True)
+        fill_bits(bits, row.up_to, role.starts[<int>G_ABOVE], True)
+        fill_bits(bits, role.starts[<int>G_ABOVE], row.above, True)
+        fill_bits(bits, strict.below, role.starts[<int>G_FROM], True)
+        fill_bits(bits, role.starts[<int>G_FROM], strict.from_, True)
         fill_intervals(plan, scratch, role, rank, exact)
-        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        fill_bits(bits, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY], True)
         if exact:
             if row.equal != NOTHING:
-                set_bit(scratch, row.equal)
+                set_bit(bits, row.equal)
             if row.unequal != NOTHING:
-                clear_bit(scratch, row.unequal)
+                clear_bit(bits, row.unequal)
             for i in range(row.member, row.stranger):
-                set_bit(scratch, plan.members[i])
+                set_bit(bits, plan.members[i])
             for i in range(row.stranger, row[1].member):
-                clear_bit(scratch, plan.members[i])
+                clear_bit(bits, plan.members[i])
 
 
 cdef void fill_set(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
 ) noexcept nogil:
     """The set's elements that some predicate names are scratch.points[first_point:]."""
+    cdef uint64_t* bits = scratch.bits.data()
     cdef const RoleIndex* role
     cdef const PointRow* row
     cdef size_t k
@@ -206,13 +204,13 @@ cdef void fill_set(
         role = &attribute.roles[r]
         if role.starts[0] == role.starts[<int>GROUPS]:
             continue
-        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        fill_bits(bits, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY], True)
         for k in range(first_point, scratch.points.size()):
             row = plan.points + 2 * <size_t>scratch.points[k] + r
             for i in range(row.member, row.stranger):
-                set_bit(scratch, plan.members[i])
+                set_bit(bits, plan.members[i])
             for i in range(row.stranger, row[1].member):
-                clear_bit(scratch, plan.members[i])
+                clear_bit(bits, plan.members[i])
 
 
 cdef void fill_present(
@@ -220,9 +218,9 @@ cdef void fill_present(
 ) noexcept nogil:
     cdef int r
     for r in range(<int>ROLES):
-        set_bits(
-            scratch,
-            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY],
+        fill_bits(
+            scratch.bits.data(), attribute.roles[r].starts[<int>G_PRESENT],
+            attribute.roles[r].starts[<int>G_LAZY], True,
         )
 
 
@@ -342,4 +340,4 @@ cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
     for r in range(<int>ROLES):
         for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
             if not scratch.visit.values[missing_test(plan, r, leaf).attribute].known:
-                set_bit(scratch, leaf)
+                set_bit(scratch.bits.data(), leaf)

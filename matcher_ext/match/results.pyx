@@ -4,7 +4,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport (
-    count_ones, fetch_line, first_one, write_narrow, write_places, write_steps, write_wide,
+    count_ones, fetch_line, first_one, get_bit, write_narrow, write_places, write_steps, write_wide,
 )
 from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan, has_wide_ids
@@ -59,7 +59,7 @@ cdef void drop_dead(
     for i in range(scratch.matched.size()):
         entry = scratch.matched[i]
         scratch.matched[kept] = entry
-        kept += not (dead[0][entry >> 6] >> (entry & 63) & 1)
+        kept += not get_bit(dead.data(), entry)
     scratch.matched.resize(kept)
 
 

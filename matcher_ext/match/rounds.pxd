@@ -10,7 +10,10 @@ from libc.stdint cimport uint32_t
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.match.lanes cimport LANES
 from matcher_ext.match.scratch cimport Scratch
-from matcher_ext.plan.plan cimport RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, program_of, test_words, tests_of,
+)
 from matcher_ext.values.catalog cimport CatalogTable
 
 cdef enum:
@@ -28,25 +31,20 @@ cdef void run_rounds(
 ) noexcept nogil
 
 
-cdef inline const uint32_t* next_record(const uint32_t* record) noexcept nogil:
-    # RECORD_ONE and RECORD_MANY, as a number: the words of the entries.
-    return record + 2 + (record[1] & RECORD_LENGTH) + (record[1] >> 25 & 3)
-
-
 cdef inline void run_soon(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil:
     """Lets a record wait for run_rounds."""
-    cdef uint32_t header = record[1]
-    cdef uint32_t place = <uint32_t>(record - plan.records)
+    cdef const uint32_t* program = program_of(record)
+    cdef uint32_t first = <uint32_t>(tests_of(program) - plan.records)
     cdef size_t lane = scratch.lanes.count
-    if header & (RECORD_WIDE | RECORD_NEVER) or header & RECORD_LENGTH == 0:
+    if program[0] & (RECORD_WIDE | RECORD_NEVER) or test_words(program) == 0:
         run_record(plan, table, scratch, record)
         return
     fetch_line(record + 8)
-    scratch.lanes.record[lane] = place
-    scratch.lanes.at[lane] = place + 2
-    scratch.lanes.end[lane] = place + 2 + (header & RECORD_LENGTH)
+    scratch.lanes.record[lane] = <uint32_t>(record - plan.records)
+    scratch.lanes.at[lane] = first
+    scratch.lanes.end[lane] = first + test_words(program)
     scratch.lanes.count = lane + 1
     if lane + 1 == LANES:
         run_rounds(plan, table, scratch, ENOUGH)

@@ -1,11 +1,11 @@
 """Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.match.leaf_bits cimport get_bit
+from matcher_ext.machine.bitmaps cimport fetch_line, get_bit
 from matcher_ext.match.scratch cimport Scratch
-from matcher_ext.plan.plan cimport (
-    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan, lazy_test,
+from matcher_ext.plan.plan cimport Plan, lazy_test
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, is_wide, narrow_atom, narrow_jump, sense_of, test_words, tests_of,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport Truth
@@ -40,7 +40,7 @@ cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch)
 cdef void forget_asked(Scratch* scratch) noexcept nogil
 # A program with two words an instruction, `without` so many of its last tests.
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
     uint32_t without,
 ) noexcept nogil
 
@@ -65,41 +65,34 @@ cdef inline void fetch_asked(
 
 
 cdef inline bint run_program(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program
 ) noexcept nogil:
-    if header[0] & (RECORD_WIDE | RECORD_NEVER):
-        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header, 0)
-    return run_narrow(plan, table, scratch, header + 1, header[0] & RECORD_LENGTH)
+    if program[0] & (RECORD_WIDE | RECORD_NEVER):
+        return not program[0] & RECORD_NEVER and run_wide(plan, table, scratch, program, 0)
+    return run_narrow(plan, table, scratch, tests_of(program), test_words(program))
 
 
 cdef inline bint run_without_last(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program
 ) noexcept nogil:
     """An AND but for its last test, which is a single one."""
-    if header[0] & RECORD_WIDE:
-        return run_wide(plan, table, scratch, header, 1)
-    return run_narrow(plan, table, scratch, header + 1, (header[0] & RECORD_LENGTH) - 1)
-
-
-cdef inline uint32_t last_atom(const uint32_t* header) noexcept nogil:
-    cdef uint32_t length = header[0] & RECORD_LENGTH
-    if header[0] & RECORD_WIDE:
-        return header[length - 1]
-    return header[length] & ((1 << ATOM_BITS) - 1)
+    if is_wide(program):
+        return run_wide(plan, table, scratch, program, 1)
+    return run_narrow(plan, table, scratch, tests_of(program), test_words(program) - 1)
 
 
 cdef inline bint run_narrow(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* tests,
     uint32_t count,
 ) noexcept nogil:
     cdef uint32_t at = 0, word, atom
     cdef bint truth
     while at < count:
-        word = program[at]
-        atom = word & ((1 << ATOM_BITS) - 1)
+        word = tests[at]
+        atom = narrow_atom(word)
         truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
+            get_bit(scratch.bits.data(), atom) if atom < plan.totals.filled
             else ask(plan, table, scratch, atom)
         )
-        at += word >> ATOM_BITS & JUMP_MAX if truth == word >> 31 else 1
+        at += narrow_jump(word) if truth == sense_of(word) else 1
     return at == count

@@ -1,11 +1,12 @@
 """Lazy leaves and slots, each evaluated at most once per visit (slots.pxd)."""
 from libc.stdint cimport uint32_t
 
+from matcher_ext.machine.bitmaps cimport get_bit
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.match.leaf_bits cimport get_bit
 from matcher_ext.match.scratch cimport Answerer, Meaning, Reached, Scratch
 from matcher_ext.plan.graph cimport evaluate_node
-from matcher_ext.plan.plan cimport RECORD_LENGTH, Plan, lazy_test
+from matcher_ext.plan.plan cimport Plan, lazy_test
+from matcher_ext.plan.record_format cimport count_tests, program_of, sense_of, tests_of, wide_jump
 from matcher_ext.routes.route_section cimport Reach, find_source
 from matcher_ext.routes.routes cimport find_last_hop, walk_from
 from matcher_ext.values.catalog cimport CatalogTable
@@ -38,7 +39,8 @@ cdef bint ask_first(
         )
     else:
         truth = run_program(
-            plan, table, scratch, plan.records + plan.slots[atom - plan.totals.leaves] + 1
+            plan, table, scratch,
+            program_of(plan.records + plan.slots[atom - plan.totals.leaves]),
         )
     scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
     scratch.asked.push_back(memo)
@@ -129,20 +131,21 @@ cdef bint ask_reach(
 
 
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
     uint32_t without,
 ) noexcept nogil:
-    cdef uint32_t count = ((header[0] & RECORD_LENGTH) >> 1) - without
-    cdef const uint32_t* program = header + 1
-    cdef uint32_t at = 0, atom
+    cdef uint32_t count = count_tests(program) - without
+    cdef const uint32_t* tests = tests_of(program)
+    cdef uint32_t at = 0, atom, second
     cdef bint truth
     while at < count:
-        atom = program[2 * at]
+        atom = tests[2 * at]
+        second = tests[2 * at + 1]
         truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
+            get_bit(scratch.bits.data(), atom) if atom < plan.totals.filled
             else ask(plan, table, scratch, atom)
         )
-        at += program[2 * at + 1] & 0x7FFFFFFF if truth == program[2 * at + 1] >> 31 else 1
+        at += wide_jump(second) if truth == sense_of(second) else 1
     return at == count
 
 

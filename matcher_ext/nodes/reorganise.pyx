@@ -2,21 +2,10 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport sort_by_hash
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.store cimport NodeStore, StoredNode
 from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    template <class Node>
-    static inline void sort_nodes(std::vector<uint32_t>& numbers, const Node* nodes) {
-        std::sort(numbers.begin(), numbers.end(), [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
-    """
-    void sort_nodes(vector[uint32_t]& numbers, const StoredNode* nodes)
 
 
 cdef inline void begin_marks(NodeStore* store) noexcept nogil:
@@ -53,7 +42,7 @@ cdef void list_content(
     const NodeStore* store, uint32_t node, vector[uint32_t]* content
 ) noexcept nogil:
     flatten(store, node, content)
-    sort_nodes(content[0], store.nodes.data())
+    sort_by_hash(content.data(), content.data() + content.size(), store.nodes.data())
 
 
 cdef bint are_marked(const NodeStore* store, const vector[uint32_t]* nodes) noexcept nogil:

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place
 from matcher_ext.nodes.definitions cimport find_named
 from matcher_ext.nodes.reorganise cimport cover_children, forget_parent, list_content, tie_node
 from matcher_ext.nodes.store cimport NodeStore, StoredNode, is_inner, view_store
@@ -29,14 +30,11 @@ cdef void open_store(NodeStore* store) noexcept nogil:
     store.stamp = 0
 
 
-# The table: linear probing, removal by shifting back, at most half full.
+# The table: open addressing (probing.pxd), removal by shifting back, at most half full.
 
 cdef void place(NodeStore* store, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t slot = store.nodes[node].hash & mask
-    while store.table[slot] != NOTHING:
-        slot = (slot + 1) & mask
-    store.table[slot] = node
+    store.table[find_empty(store.table.data(), store.nodes[node].hash, mask)] = node
 
 
 cdef void grow_table(NodeStore* store) noexcept nogil:
@@ -50,16 +48,16 @@ cdef void grow_table(NodeStore* store) noexcept nogil:
 
 cdef void unplace(NodeStore* store, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t hole = store.nodes[node].hash & mask
+    cdef size_t hole = first_place(store.nodes[node].hash, mask)
     cdef size_t slot, home
     while store.table[hole] != node:
-        hole = (hole + 1) & mask
+        hole = next_place(hole, mask)
     slot = hole
     while True:
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
         if store.table[slot] == NOTHING:
             break
-        home = store.nodes[store.table[slot]].hash & mask
+        home = first_place(store.nodes[store.table[slot]].hash, mask)
         # An entry may fill the hole unless its home lies after the hole, up to the entry.
         if ((slot - home) & mask) >= ((slot - hole) & mask):
             store.table[hole] = store.table[slot]
@@ -120,7 +118,7 @@ cdef bint is_same_nested(
 
 cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t slot = form.nodes[node].hash & mask
+    cdef size_t slot = first_place(form.nodes[node].hash, mask)
     if not store.sharing:
         return NOTHING
     if store.memo[node] != NOTHING:
@@ -128,7 +126,7 @@ cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noex
     while store.table[slot] != NOTHING:
         if is_same(store, store.table[slot], form, node):
             return store.table[slot]
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     return NOTHING
 
 

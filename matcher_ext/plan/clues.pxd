@@ -24,6 +24,7 @@ that some predicate on its attribute has. Negated predicates have the clues of t
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.bitmaps cimport get_bit
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport Predicate, PredicateView
 from matcher_ext.visits.visit cimport Visit
@@ -70,4 +71,4 @@ cdef void find_every(
 ) noexcept nogil
 
 cdef inline bint has_shape(const uint64_t* shapes, uint32_t shape) noexcept nogil:
-    return shapes[shape >> 6] >> (shape & 63) & 1
+    return get_bit(shapes, shape)

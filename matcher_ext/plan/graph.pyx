@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
-from matcher_ext.machine.hashing cimport hash_bytes, mix
+from matcher_ext.machine.hashing cimport hash_bytes, mix, sort_by_hash
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport NAMES, Plan, PlanNode, section_count
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
@@ -18,18 +18,6 @@ from matcher_ext.values.predicate cimport (
 from matcher_ext.values.spans cimport Span, text_length, text_offset
 from matcher_ext.visits.predicate_tests cimport test_predicate
 from matcher_ext.visits.visit cimport Visit
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    template <class Node>
-    static inline void sort_by_hash(uint32_t* first, uint32_t* last, const Node* nodes) {
-        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
-    """
-    void sort_by_hash(uint32_t* first, uint32_t* last, const NormalNode* nodes)
 
 from matcher_ext.language.wording import word_predicate
 

@@ -6,12 +6,15 @@ from libcpp.vector cimport vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.leaf_predicates cimport thaw_predicates
 from matcher_ext.plan.plan cimport (
-    ALWAYS, DEFINITION_SLOTS, INNER_OFFSETS, NAMES, OR_TARGETS, PAIRS, PARTITIONS, RECORD_LENGTH,
-    RECORD_MANY, RECORD_ONE, RECORDS, SLOTS, TERMINALS, Expression, Guard, LeafStream, Partition,
-    Plan, PlanDefinition, PlanNode, StreamParts, first_guarded, section_count, split_stream,
+    ALWAYS, DEFINITION_SLOTS, INNER_OFFSETS, NAMES, OR_TARGETS, PAIRS, PARTITIONS, RECORDS, SLOTS,
+    TERMINALS, Expression, Guard, LeafStream, Partition, Plan, PlanDefinition, PlanNode,
+    first_guarded, section_count,
 )
 from matcher_ext.plan.predicate_index cimport PointRow
 from matcher_ext.plan.program_trees cimport Trees, add_inner, add_tree, add_truth, begin_trees
+from matcher_ext.plan.record_format cimport (
+    EntryRange, StreamParts, after_record, entries_of, program_of, split_stream, target_bit,
+)
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.normal_form cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE
 
@@ -46,15 +49,10 @@ cdef inline void add_setter(Setters* setters, uint32_t bit, uint32_t node) noexc
 
 cdef uint64_t count_record(const Plan* plan, uint64_t at, Setters* setters) noexcept nogil:
     """Returns the place of the next record."""
-    cdef uint32_t header = plan.records[at + 1]
-    if plan.records[at] != NOTHING:
-        count_setter(setters, plan.records[at])
-    return after_record(at, header)
-
-
-cdef inline uint64_t after_record(uint64_t at, uint32_t header) noexcept nogil:
-    at += 2 + (header & RECORD_LENGTH)
-    return at + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
+    cdef uint32_t target = target_bit(plan.records + at)
+    if target != NOTHING:
+        count_setter(setters, target)
+    return after_record(plan.records, at)
 
 
 cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
@@ -72,7 +70,7 @@ cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
     while at < plan.leaf_streams[plan.totals.pushed].records:
         at = count_record(plan, at, setters)
     for i in range(section_count(plan, INNER_OFFSETS)):
-        stream = split_stream(plan, plan.inner_offsets[i])
+        stream = split_stream(plan.records, plan.inner_offsets[i])
         for k in range(stream.or_count):
             count_setter(setters, plan.records[stream.ors + k])
         at = stream.records
@@ -113,7 +111,9 @@ cdef void thaw_slots(Thaw* thaw) noexcept nogil:
                 return
             owners[plan.definition_slots[i]] = <uint32_t>i
     for slot in range(slots):
-        root = add_tree(&thaw.trees, plan.records + plan.slots[slot] + 1, NULL, 0)
+        root = add_tree(
+            &thaw.trees, program_of(plan.records + plan.slots[slot]), NULL, 0
+        )
         if root == NOTHING:
             thaw.wrong = b"a slot's program is no tree"
             return
@@ -147,18 +147,15 @@ cdef uint64_t thaw_record(
 ) noexcept nogil:
     """Returns the place of the next record, which is further than all if something is wrong."""
     cdef const uint32_t* record = thaw.plan.records + at
-    cdef uint64_t after = after_record(at, record[1])
-    cdef uint32_t node = add_tree(&thaw.trees, record + 1, also, also_count)
+    cdef uint32_t node = add_tree(&thaw.trees, program_of(record), also, also_count)
+    cdef EntryRange entries = entries_of(record)
     if node == NOTHING:
         thaw.wrong = b"a record's program is no tree"
         return section_count(thaw.plan, RECORDS)
-    if record[0] != NOTHING:
-        add_setter(&thaw.setters, record[0], node)
-    if record[1] & RECORD_ONE:
-        add_expression(thaw, node, thaw.plan.records[after - 1], 1)
-    elif record[1] & RECORD_MANY:
-        add_expression(thaw, node, thaw.plan.records[after - 2], thaw.plan.records[after - 1])
-    return after
+    if target_bit(record) != NOTHING:
+        add_setter(&thaw.setters, target_bit(record), node)
+    add_expression(thaw, node, entries.first, entries.count)
+    return after_record(thaw.plan.records, at)
 
 
 cdef void thaw_leaf_streams(Thaw* thaw) noexcept nogil:
@@ -196,7 +193,7 @@ cdef void thaw_inner_streams(Thaw* thaw) noexcept nogil:
     cdef uint64_t at
     for bit in range(plan.levels[0], plan.totals.terminals):
         node = node_of_bit(thaw, bit)
-        stream = split_stream(plan, plan.inner_offsets[bit - plan.levels[0]])
+        stream = split_stream(plan.records, plan.inner_offsets[bit - plan.levels[0]])
         for k in range(stream.or_count):
             add_setter(&thaw.setters, plan.records[stream.ors + k], node)
         if stream.entries:

@@ -26,6 +26,7 @@ else is pulled: tested by a program when the access child is true.
     most expressions demand (PARTITIONS), or by every visit (ALWAYS).
   - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
     go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
+    The words of records, programs and streams are in record_format.pxd.
   - A *terminal* is an OR that is a root and nothing else. Those with one entry come first, in the
     order of their ids: the bits that are set are the answer, and the ids are read from front to
     back, a byte each where they lie close together.
@@ -196,22 +197,6 @@ cdef struct Totals:
     uint32_t nodes
     uint32_t edges
 
-# Words of RECORDS: target bit or NOTHING; header; program; entries.
-cdef enum:
-    RECORD_LENGTH = 0xFFFFFF    # of the header: words of the program
-    RECORD_WIDE = 1 << 24       # two words an instruction: atom; sense and jump
-    RECORD_ONE = 1 << 25        # one entry: its number follows
-    RECORD_MANY = 1 << 26       # first entry and count follow
-    RECORD_NEVER = 1 << 27      # a slot that is false
-# Words of an inner stream: header; if STREAM_LONG, two counts; OR targets; entries; records.
-    STREAM_SHIFT = 14           # of the header: OR targets below, records above
-    STREAM_COUNT = (1 << 14) - 1
-    STREAM_ENTRIES = 1 << 28    # first entry and count follow
-    STREAM_LONG = 1 << 29
-# A narrow instruction: atom, jump, sense.
-    ATOM_BITS = 24
-    JUMP_MAX = 127
-
 cdef struct Plan:
     const Header* header
     const Totals* totals
@@ -274,32 +259,6 @@ cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil
 
 cdef inline bint is_within(uint64_t first, uint64_t count, uint64_t size) noexcept nogil:
     return first + count <= size
-
-cdef struct StreamParts:        # of an inner node's stream, as places in RECORDS
-    uint64_t ors
-    uint64_t entries            # first and count; 0: none
-    uint64_t records
-    uint32_t or_count
-    uint32_t record_count
-
-cdef inline StreamParts split_stream(const Plan* plan, uint64_t at) noexcept nogil:
-    cdef uint32_t header = plan.records[at]
-    cdef StreamParts parts
-    parts.or_count = header & STREAM_COUNT
-    parts.record_count = header >> STREAM_SHIFT & STREAM_COUNT
-    parts.entries = 0
-    at += 1
-    if header & STREAM_LONG:
-        parts.or_count = plan.records[at]
-        parts.record_count = plan.records[at + 1]
-        at += 2
-    parts.ors = at
-    at += parts.or_count
-    if header & STREAM_ENTRIES:
-        parts.entries = at
-        at += 2
-    parts.records = at
-    return parts
 
 cdef inline uint32_t first_guarded(const Plan* plan, const Partition* partition) noexcept nogil:
     """RECORDS: where those of a partition end that have no guard."""

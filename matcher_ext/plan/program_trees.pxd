@@ -35,7 +35,7 @@ cdef uint32_t add_truth(Trees* trees, bint truth) noexcept nogil
 # The node of an AND of some nodes and of a program, or of the program alone; NOTHING if the
 # program is no tree.
 cdef uint32_t add_tree(
-    Trees* trees, const uint32_t* header, const uint32_t* also, uint32_t also_count
+    Trees* trees, const uint32_t* program, const uint32_t* also, uint32_t also_count
 ) noexcept nogil
 cdef uint32_t add_inner(
     Trees* trees, uint8_t kind, const uint32_t* children, uint32_t count

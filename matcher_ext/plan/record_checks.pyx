@@ -7,11 +7,14 @@ from libcpp.vector cimport vector
 
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport (
-    ALWAYS, ATOM_BITS, ATTRIBUTES, GUARDS, INNER_OFFSETS, JUMP_MAX, LAST_HOPS, LEAF_STREAMS, NAMES,
-    OR_TARGETS, PAIR_RECORDS, PAIRS, PARTITIONS, POINTS, RECORD_LENGTH, RECORD_MANY, RECORD_NEVER,
-    RECORD_ONE, RECORD_WIDE, RECORDS, SELLERS, SLOTS, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG,
-    STREAM_SHIFT, TERMINALS, Guard, LastHop, LeafStream, PairRecord, Partition, Plan, first_guarded,
-    section_count,
+    ALWAYS, ATTRIBUTES, GUARDS, INNER_OFFSETS, LAST_HOPS, LEAF_STREAMS, NAMES, OR_TARGETS,
+    PAIR_RECORDS, PAIRS, PARTITIONS, POINTS, RECORDS, SELLERS, SLOTS, TERMINALS, Guard, LastHop,
+    LeafStream, PairRecord, Partition, Plan, first_guarded, section_count,
+)
+from matcher_ext.plan.record_format cimport (
+    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG, count_tests, is_wide,
+    last_atom, narrow_atom, narrow_jump, program_of, stream_ors, stream_records, target_bit,
+    test_words, tests_of, wide_jump,
 )
 
 cdef cppclass Cursor:
@@ -24,19 +27,19 @@ cdef cppclass Cursor:
     uint32_t target_count       # .. so many
 
 
-cdef bint narrow_fits(const uint32_t* program, uint32_t count, uint32_t atoms) noexcept nogil:
-    """Without a branch in each step: programs are most of a file."""
+cdef bint narrow_fits(const uint32_t* tests, uint32_t count, uint32_t atoms) noexcept nogil:
+    """Checks without a branch in each step: programs are most of a file."""
     cdef uint32_t wrong = 0, i
     for i in range(count):
-        wrong |= (program[i] & ((1 << ATOM_BITS) - 1)) >= atoms
-        wrong |= (program[i] >> ATOM_BITS & JUMP_MAX) - 1 > count - i
+        wrong |= narrow_atom(tests[i]) >= atoms
+        wrong |= narrow_jump(tests[i]) - 1 > count - i
     return wrong == 0
 
 
-cdef bint wide_fits(const uint32_t* program, uint32_t count, uint32_t atoms) noexcept nogil:
+cdef bint wide_fits(const uint32_t* tests, uint32_t count, uint32_t atoms) noexcept nogil:
     cdef uint32_t i
     for i in range(count):
-        if program[2 * i] >= atoms or (program[2 * i + 1] & 0x7FFFFFFF) - 1 > count - i:
+        if tests[2 * i] >= atoms or wide_jump(tests[2 * i + 1]) - 1 > count - i:
             return False
     return True
 
@@ -53,23 +56,26 @@ cdef bint take_entries(Cursor* cursor, bint many) noexcept nogil:
 
 cdef inline bint take_record(Cursor* cursor) noexcept nogil:
     cdef const uint32_t* record = cursor.plan.records + cursor.at
-    cdef uint32_t header, count
+    cdef const uint32_t* program = program_of(record)
+    cdef const uint32_t* tests = tests_of(program)
+    cdef uint32_t words
     if cursor.at + 2 > cursor.size:
         return False
-    header = record[1]
-    count = header & RECORD_LENGTH
-    cursor.at += 2 + count
-    if cursor.at > cursor.size or header >= RECORD_NEVER << 1:
+    words = test_words(program)
+    cursor.at += 2 + words
+    if cursor.at > cursor.size or program[0] >= RECORD_FLAGS_END:
         return False
-    if record[0] != NOTHING and record[0] - cursor.first_target >= cursor.target_count:
+    if target_bit(record) != NOTHING and (
+        target_bit(record) - cursor.first_target >= cursor.target_count
+    ):
         return False
-    if header & RECORD_WIDE:
-        if count % 2 or not wide_fits(record + 2, count // 2, cursor.atoms):
+    if is_wide(program):
+        if words % 2 or not wide_fits(tests, count_tests(program), cursor.atoms):
             return False
-    elif not narrow_fits(record + 2, count, cursor.atoms):
+    elif not narrow_fits(tests, words, cursor.atoms):
         return False
-    if header & (RECORD_ONE | RECORD_MANY):
-        return take_entries(cursor, header & RECORD_ONE == 0)
+    if program[0] & (RECORD_ONE | RECORD_MANY):
+        return take_entries(cursor, program[0] & RECORD_ONE == 0)
     return True
 
 
@@ -80,8 +86,8 @@ cdef bint take_stream(Cursor* cursor) noexcept nogil:
         return False
     words = cursor.plan.records + cursor.at
     header = words[0]
-    ors = header & STREAM_COUNT
-    records = header >> STREAM_SHIFT & STREAM_COUNT
+    ors = stream_ors(header)
+    records = stream_records(header)
     cursor.at += 1
     if header & STREAM_LONG:
         cursor.at += 2
@@ -229,20 +235,15 @@ cdef bint take_records(Cursor* cursor, uint32_t end) noexcept nogil:
 cdef bint take_routed(Cursor* cursor, uint32_t end, vector[uint8_t]* is_routed) noexcept nogil:
     """Each ends with a reach: it is run without its last test."""
     cdef const Plan* plan = cursor.plan
-    cdef const uint32_t* record
+    cdef const uint32_t* program
     cdef uint32_t first = plan.totals.partition_records
-    cdef uint32_t length, atom
+    cdef uint32_t atom
     while cursor.at < end:
-        record = plan.records + cursor.at
+        program = program_of(plan.records + cursor.at)
         is_routed[0][cursor.at - first] = 1
-        if not take_record(cursor):
+        if not take_record(cursor) or count_tests(program) == 0:
             return False
-        length = record[1] & RECORD_LENGTH
-        if length == 0:
-            return False
-        atom = record[length] if record[1] & RECORD_WIDE else (
-            record[1 + length] & ((1 << ATOM_BITS) - 1)
-        )
+        atom = last_atom(program)
         if atom - plan.totals.leaves - plan.routes.first_reach >= plan.routes.reach_count:
             return False
     return cursor.at == end

@@ -2,11 +2,12 @@
 
 Takes plain rows, so that this package needs nothing of the packages above it.
 """
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place, size_table
 from matcher_ext.values.predicate cimport (
     BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )
@@ -29,31 +30,29 @@ TYPES = {
 cdef uint32_t find_attribute(
     const CatalogTable* table, const char* name, size_t length
 ) noexcept nogil:
-    cdef uint32_t mask = <uint32_t>table.slots.size() - 1
-    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef size_t mask = table.slots.size() - 1
+    cdef size_t place = first_place(hash_bytes(name, length), mask)
     cdef Span wanted = Span(0, <uint32_t>length)
-    cdef uint32_t attribute
-    while True:
-        attribute = table.slots[slot]
-        if attribute == NOTHING:
-            return NOTHING
-        if span_equal(name, wanted, table.bytes.data(), table.attributes[attribute].name):
-            return attribute
-        slot = (slot + 1) & mask
+    cdef uint32_t attribute = table.slots[place]
+    while attribute != NOTHING and not span_equal(
+        name, wanted, table.bytes.data(), table.attributes[attribute].name
+    ):
+        place = next_place(place, mask)
+        attribute = table.slots[place]
+    return attribute
 
 
 cdef uint32_t find_list(const CatalogTable* table, const char* name, size_t length) noexcept nogil:
-    cdef uint32_t mask = <uint32_t>table.list_slots.size() - 1
-    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef size_t mask = table.list_slots.size() - 1
+    cdef size_t place = first_place(hash_bytes(name, length), mask)
     cdef Span wanted = Span(0, <uint32_t>length)
-    cdef uint32_t number
-    while True:
-        number = table.list_slots[slot]
-        if number == NOTHING or span_equal(
-            name, wanted, table.bytes.data(), table.lists[number].name
-        ):
-            return number
-        slot = (slot + 1) & mask
+    cdef uint32_t number = table.list_slots[place]
+    while number != NOTHING and not span_equal(
+        name, wanted, table.bytes.data(), table.lists[number].name
+    ):
+        place = next_place(place, mask)
+        number = table.list_slots[place]
+    return number
 
 
 cdef Span keep_text(CatalogTable* table, str text) except *:
@@ -78,17 +77,13 @@ cdef int keep_values(CatalogTable* table, object values, bint textual) except -1
 cdef void fill_slots(
     const vector[Span]* names, const char* bytes, vector[uint32_t]* slots
 ) noexcept nogil:
-    """Open addressing by name, at most half full."""
-    cdef uint32_t size = 16
-    cdef uint32_t slot, number
-    while size < 2 * names.size():
-        size *= 2
-    slots.assign(size, NOTHING)
+    """Makes the table of numbers by name."""
+    cdef uint64_t hash
+    cdef uint32_t number
+    slots.assign(size_table(names.size(), 16), NOTHING)
     for number in range(<uint32_t>names.size()):
-        slot = <uint32_t>hash_bytes(bytes + names[0][number].offset, names[0][number].length)
-        while slots[0][slot & (size - 1)] != NOTHING:
-            slot += 1
-        slots[0][slot & (size - 1)] = number
+        hash = hash_bytes(bytes + names[0][number].offset, names[0][number].length)
+        slots[0][find_empty(slots.data(), hash, slots.size() - 1)] = number
 
 
 cdef class CompiledCatalog:
