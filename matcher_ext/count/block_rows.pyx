@@ -192,7 +192,7 @@ cdef void filter_by_children(
         if code != but:
             count = filter_list(slices, list_, count, code, depth)
         code = behind(code)
-    set_list(found, list_, count, False)
+    set_list(found, list_, count)
 
 
 cdef void join_bitmaps(
@@ -221,7 +221,7 @@ cdef void join_bitmaps(
         if code != but:
             count = filter_list(slices, list_, count, code, depth)
         code = behind(code)
-    set_list(found, list_, count, False)
+    set_list(found, list_, count)
 
 
 cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
@@ -260,7 +260,7 @@ cdef void find_or(Slices* slices, const uint32_t* code, uint32_t depth, Rows* fo
     while code != end:
         add_other(slices, code, depth, bits)
         code = behind(code)
-    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words))
 
 
 cdef void find_rows(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:

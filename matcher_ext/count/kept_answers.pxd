@@ -24,6 +24,6 @@ cdef inline void read_answer(const Slices* slices, uint32_t state, Rows* found) 
         return
     answer = answer_at(slices, state)
     if state & 3 == IS_LIST:
-        set_list(found, <const uint16_t*>(answer + 1), <uint32_t>answer[0], True)
+        set_list(found, <const uint16_t*>(answer + 1), <uint32_t>answer[0])
     else:
-        set_bitmap(found, answer + 1, <uint32_t>answer[0], True)
+        set_bitmap(found, answer + 1, <uint32_t>answer[0])

@@ -7,32 +7,24 @@ cdef struct Rows:               # a list or a bitmap; count 0: neither
     const uint16_t* list
     const uint64_t* bits
     uint32_t count
-    bint is_lasting             # stays while other parts are evaluated
 
 
 cdef inline void set_none(Rows* rows) noexcept nogil:
     rows.list = NULL
     rows.bits = NULL
     rows.count = 0
-    rows.is_lasting = True
 
 
-cdef inline void set_list(
-    Rows* rows, const uint16_t* list_, uint32_t count, bint is_lasting
-) noexcept nogil:
+cdef inline void set_list(Rows* rows, const uint16_t* list_, uint32_t count) noexcept nogil:
     rows.list = list_
     rows.bits = NULL
     rows.count = count
-    rows.is_lasting = is_lasting
 
 
-cdef inline void set_bitmap(
-    Rows* rows, const uint64_t* bits, uint32_t count, bint is_lasting
-) noexcept nogil:
+cdef inline void set_bitmap(Rows* rows, const uint64_t* bits, uint32_t count) noexcept nogil:
     rows.list = NULL
     rows.bits = bits
     rows.count = count
-    rows.is_lasting = is_lasting
 
 
 cdef inline void mark_rows(uint64_t* bits, const uint16_t* list_, uint32_t count) noexcept nogil:

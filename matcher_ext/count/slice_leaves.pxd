@@ -89,12 +89,12 @@ cdef inline void find_leaf(
     cdef uint32_t first, count
     if kind <= C_WIDE_OUTSIDE:
         read_range(slices, code, &first, &count)
-        set_list(found, slices.block.rows.data() + first, count, True)
+        set_list(found, slices.block.rows.data() + first, count)
     elif kind == C_TRUE:
-        set_list(found, slices.block.all_rows.data(), slices.block.count, True)
+        set_list(found, slices.block.all_rows.data(), slices.block.count)
     else:
         count = list_members(slices, code, kind == C_MEMBER, list_at(slices, depth))
-        set_list(found, list_at(slices, depth), count, False)
+        set_list(found, list_at(slices, depth), count)
 
 
 cdef inline bint test_range(const Slices* slices, const uint32_t* code, uint32_t row) noexcept nogil:

@@ -138,7 +138,7 @@ cdef void find_special(
         mark_elements(slices, code, bits)
         if kind == C_NONE_OF:
             keep_carriers_but(slices, presence_of(slices.table, code[0] >> KIND_BITS), bits)
-    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words))
 
 
 cdef bint test_special(

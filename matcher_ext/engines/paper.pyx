@@ -17,7 +17,7 @@ from matcher_ext.values.normal_form cimport (
 from matcher_ext.values.predicate cimport FALSE, PRESENT, TRUE, UNDEFINED, Predicate, Truth
 from matcher_ext.visits.dict_reader cimport read_visit
 from matcher_ext.visits.predicate_tests cimport test_predicate
-from matcher_ext.visits.visit cimport is_eligible
+from matcher_ext.visits.visit cimport has_required
 
 from matcher_ext.language.reading import check_text
 from matcher_ext.values.refusals import DuplicateIdError, UnknownDefinitionError, UnknownIdError
@@ -218,7 +218,7 @@ cdef class PaperTree:
     cdef void _match(self) noexcept nogil:
         cdef size_t level, i
         self.matched.clear()
-        if not is_eligible(&self.catalog.table, &self.visit):
+        if not has_required(&self.catalog.table, &self.visit):
             return
         self.signature += 1
         if self.queues.size() < 2:

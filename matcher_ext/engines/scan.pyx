@@ -20,7 +20,7 @@ from matcher_ext.values.predicate cimport (
 from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.dict_reader cimport read_visit
 from matcher_ext.visits.predicate_tests cimport test_predicate
-from matcher_ext.visits.visit cimport Visit, is_eligible
+from matcher_ext.visits.visit cimport Visit, has_required
 
 
 cdef int32_t code_value(
@@ -241,7 +241,7 @@ cdef class Scan:
         read_visit(self.snapshot.catalog, visit, &holder.scratch.visit)
         begin_graph_visit(&self.snapshot.plan, &holder.graph)
         with nogil:
-            if is_eligible(table, &holder.scratch.visit):
+            if has_required(table, &holder.scratch.visit):
                 self._code_values(&holder.scratch.visit)
                 run_scan(
                     &self.snapshot.plan, table, holder, self.code.data(), self.values.data(),

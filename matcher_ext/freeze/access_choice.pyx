@@ -53,8 +53,6 @@ cdef float guess_rate(const Predicate* predicate, uint32_t values) noexcept nogi
         plain = min(<float>0.35, <float>2.8 * predicate.count / (values + 4))
     elif group == G_LAZY:
         plain = min(<float>0.1, <float>2.8 / (values + 4))
-    elif predicate.test == PRESENT:
-        plain = 0.7
     else:
         plain = 0.15 if group == G_BETWEEN or group == G_BETWEEN + 1 else 0.35
     return <float>0.7 - plain if predicate.negated else plain

@@ -10,7 +10,7 @@ from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, run_match, walk_visit
 from matcher_ext.plan.graph cimport begin_graph_visit, draw_node, find_reasons
 from matcher_ext.visits.dict_reader cimport read_visit
-from matcher_ext.visits.visit cimport is_eligible
+from matcher_ext.visits.visit cimport has_required
 
 from matcher_ext.values.refusals import SnapshotError
 
@@ -21,7 +21,7 @@ def why_not(Snapshot snapshot, visit, ids):
     read_visit(snapshot.catalog, visit, &holder.scratch.visit)
     reasons = {}
     missing = []
-    if not is_eligible(&snapshot.catalog.table, &holder.scratch.visit):
+    if not has_required(&snapshot.catalog.table, &holder.scratch.visit):
         missing = list_missing(snapshot, holder)
     tell_reached(snapshot, holder)
     begin_graph_visit(&snapshot.plan, &holder.graph)

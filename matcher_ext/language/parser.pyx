@@ -127,8 +127,9 @@ cdef void stop_too_deep(Cursor* cursor, uint32_t start, uint32_t end) noexcept n
     cursor.token.kind = TOKEN_END
 
 
-cdef inline bint is_campaign(const Cursor* cursor, uint8_t kind) noexcept nogil:
-    """An AND in an AND of a composed text: what others may share (normal.pyx)."""
+cdef inline bint keeps_nested_and(const Cursor* cursor, uint8_t kind) noexcept nogil:
+    """Says whether an AND in an AND stays a node, as the campaign of a composed text does: others may
+    share it (note_part in normal.pyx)."""
     return cursor.composed and cursor.level == 0 and kind == NODE_AND
 
 
@@ -143,12 +144,12 @@ cdef uint32_t join(
     for i in range(<uint32_t>children.size()):
         child = children[0][i]
         if tree.nodes[child].kind == kind and kind < NODE_NOT and not (
-            tree.nodes[child].noted or is_campaign(cursor, kind)
+            tree.nodes[child].noted or keeps_nested_and(cursor, kind)
         ):
             for j in range(tree.nodes[child].count):
                 tree.edges.push_back(tree.edges[tree.nodes[child].first + j])
             depth = max(depth, tree.nodes[child].depth)
-        elif tree.nodes[child].kind == kind and is_campaign(cursor, kind):
+        elif tree.nodes[child].kind == kind and keeps_nested_and(cursor, kind):
             tree.edges.push_back(child)
             depth = max(depth, tree.nodes[child].depth)     # no deeper than taken in
         else:

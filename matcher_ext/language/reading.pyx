@@ -26,7 +26,7 @@ from matcher_ext.values.tree cimport (
 )
 from matcher_ext.visits.dict_reader cimport read_visit
 from matcher_ext.visits.predicate_tests cimport test_predicate
-from matcher_ext.visits.visit cimport Visit, is_eligible
+from matcher_ext.visits.visit cimport Visit, has_required
 
 from matcher_ext.language.errors import ExpressionError, describe_problem
 from matcher_ext.language.words import NODES, OPERATORS, TESTS
@@ -318,7 +318,7 @@ cdef class Normal:
         cdef Truth truth
         cdef uint32_t i
         read_visit(self.catalog, visit, &compiled)
-        if not is_eligible(&self.catalog.table, &compiled):
+        if not has_required(&self.catalog.table, &compiled):
             return FALSE
         for i in range(<uint32_t>self.form.nodes.size()):
             truth = self._test(i, &compiled, &truths, references)

@@ -3,7 +3,7 @@
 Each function is compiled more than once and chosen when the module is loaded: a wheel must run on
 every machine, and a machine without a population count needs ten times as long for one.
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from * nogil:
     """
@@ -76,10 +76,6 @@ cdef extern from * nogil:
         write_ones(bits, words, count, target, [](size_t i) { return (uint32_t)i; });
     }
     FOR_EACH_MACHINE
-    static void write_rows(const uint64_t* bits, size_t words, size_t count, uint16_t* target) {
-        write_ones(bits, words, count, target, [](size_t i) { return (uint16_t)i; });
-    }
-    FOR_EACH_MACHINE
     static void write_steps(
         const uint64_t* bits, size_t words, size_t count, int64_t first,
         const uint32_t* bases, const uint8_t* steps, int64_t* target
@@ -111,7 +107,6 @@ cdef extern from * nogil:
     size_t count_ones(const uint64_t* a, size_t words)
     # What the `count` ones of a bitmap stand for: their places, or the ids there.
     void write_places(const uint64_t* bits, size_t words, size_t count, uint32_t* target)
-    void write_rows(const uint64_t* bits, size_t words, size_t count, uint16_t* target)
     void write_steps(
         const uint64_t* bits, size_t words, size_t count, int64_t first, const uint32_t* bases,
         const uint8_t* steps, int64_t* target,

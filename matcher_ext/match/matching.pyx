@@ -20,7 +20,7 @@ from matcher_ext.plan.record_format cimport (
 )
 from matcher_ext.routes.routes cimport end_walk, open_walk
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport is_eligible
+from matcher_ext.visits.visit cimport has_required
 
 cdef enum:
     FAR = 16            # how many runs ahead their ends are fetched ..
@@ -356,7 +356,7 @@ cdef bint begin_match(
     scratch.matched.clear()
     forget_direct(plan, scratch)
     forget_walk(scratch)
-    if not is_eligible(table, &scratch.visit):
+    if not has_required(table, &scratch.visit):
         forget_asked(scratch)
         return False
     begin_visit(plan, table, scratch)

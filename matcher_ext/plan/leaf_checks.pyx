@@ -107,7 +107,7 @@ cdef const char* check_points(const Plan* plan) noexcept nogil:
 
 cdef bint groups_fit(const RoleIndex* role, uint8_t type, int which) noexcept nogil:
     """Leaves in order, only of kinds of tests that the type has."""
-    cdef int group, first = 0, end = G_LAZY
+    cdef int group
     for group in range(<int>GROUPS):
         if role.starts[group] > role.starts[group + 1]:
             return False

@@ -14,7 +14,6 @@ cdef struct Attribute:
     uint32_t domain_count   # 0: open
     uint8_t type            # Type
     uint8_t required        # missing or malformed makes the visit ineligible everywhere
-    uint8_t retired
 
 cdef struct List:           # a managed list, `$name`
     Span name
@@ -51,6 +50,6 @@ cdef class CompiledCatalog:
     cdef readonly tuple list_names
     cdef readonly object lists      # name -> values, or None
 
-    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1
+    cdef int _add(self, str name, int type, domain, bint required) except -1
     cdef int _index(self) except -1
     cdef int _add_list(self, str name, values) except -1

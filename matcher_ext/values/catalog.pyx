@@ -101,8 +101,8 @@ cdef class CompiledCatalog:
         self.lists = lists
         self.list_names = () if lists is None else tuple(lists)
         self.table.knows_lists = lists is not None
-        for name, type_name, domain, required, retired in self.rows:
-            self._add(name, TYPES[type_name], domain, required, retired)
+        for name, type_name, domain, required, _retired in self.rows:
+            self._add(name, TYPES[type_name], domain, required)
         self.table.utc_offset = self.numbers.get("geo.utc_offset", NOTHING)
         for name, values in (lists or {}).items():
             self._add_list(name, values)
@@ -118,12 +118,11 @@ cdef class CompiledCatalog:
         """The same catalogue that knows these managed lists."""
         return CompiledCatalog(self.rows, lists)
 
-    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1:
+    cdef int _add(self, str name, int type, domain, bint required) except -1:
         cdef Attribute attribute
         attribute.name = keep_text(&self.table, name)
         attribute.type = type
         attribute.required = required
-        attribute.retired = retired
         attribute.domain_first = <uint32_t>self.table.words.size()
         attribute.domain_count = len(domain) if domain else 0
         keep_values(&self.table, sorted(domain or ()), type in (STRING, STRING_SET))

@@ -44,5 +44,5 @@ cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept 
 
 # 18.0 is 18; False for a fraction and for more than 64 bits.
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
-# False when a required attribute is missing or malformed: the visit matches nothing.
-cdef bint is_eligible(const CatalogTable* table, const Visit* visit) noexcept nogil
+# Says whether every required attribute is known. A visit that lacks one matches nothing.
+cdef bint has_required(const CatalogTable* table, const Visit* visit) noexcept nogil

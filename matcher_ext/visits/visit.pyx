@@ -160,7 +160,7 @@ cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept 
     set_word(v, attribute, 0)
 
 
-cdef bint is_eligible(const CatalogTable* table, const Visit* visit) noexcept nogil:
+cdef bint has_required(const CatalogTable* table, const Visit* visit) noexcept nogil:
     cdef size_t i
     for i in range(table.required.size()):
         if not visit.values[table.required[i]].known:
