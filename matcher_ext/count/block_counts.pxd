@@ -1,4 +1,4 @@
-"""Counts of a whole circuit over a block, expression by expression."""
+"""Counts a whole circuit over a block, expression by expression."""
 from libc.stdint cimport int64_t
 
 from matcher_ext.count.slices cimport Slices

@@ -1,4 +1,4 @@
-"""Roots of a circuit and what they count (block_counts.pxd)."""
+"""Evaluates the roots of a circuit and adds up their rows (block_counts.pxd)."""
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from matcher_ext.count.block_rows cimport answer_node, find_rows
@@ -47,7 +47,7 @@ cdef void begin_slices(Slices* slices) noexcept nogil:
 
 
 cdef void add_tallies(const Slices* slices, int64_t* counts) noexcept nogil:
-    """All at once: entries lie all over, and found one by one each would be waited for."""
+    """Adds all counts at once: entries lie all over, and one by one each would be waited for."""
     cdef const Expression* expression = slices.circuit.expressions.data()
     cdef uint32_t entry
     cdef size_t i

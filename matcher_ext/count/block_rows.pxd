@@ -1,4 +1,4 @@
-"""Counting the matches of a block of visits at once: for each part of a circuit, its rows.
+"""Finds the rows of each part of a circuit, for a block of visits at once.
 
 The rows of which a part is true are a list, or a bitmap when they are many. Truth is sparse: most
 parts are true of a hundredth of a block, most ANDs of no row at all.
@@ -22,9 +22,10 @@ cdef enum:
     FEW_TESTS = 16              # rows; a node that was tested so often is answered
     FEW_MARKED = 4              # rows; so few are tested as they are
 
-# The rows of a part; unless they are lasting, in the scratch of this depth or below.
+# Finds the rows of a part: in the block, in a kept answer, or in the scratch of this depth or
+# below.
 cdef void find_rows(
     Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
 ) noexcept nogil
-# Those of a node, which are kept.
+# Finds the rows of a node, and keeps them.
 cdef void answer_node(Slices* slices, uint32_t node, uint32_t depth, Rows* found) noexcept nogil

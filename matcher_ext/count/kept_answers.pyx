@@ -1,4 +1,4 @@
-"""Room in the pool, and how an answer is written there (kept_answers.pxd)."""
+"""Takes room in the pool and writes answers there (kept_answers.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -7,7 +7,7 @@ from matcher_ext.count.slices cimport CHUNK_WORDS, IS_BITMAP, IS_EMPTY, IS_LIST,
 
 
 cdef uint64_t* take_words(Slices* slices, uint32_t count, uint32_t* at) noexcept nogil:
-    """Of the pool; never across two chunks."""
+    """Takes words of the pool, never across two chunks."""
     cdef size_t left = <size_t>CHUNK_WORDS - slices.used % <size_t>CHUNK_WORDS
     if left < count:
         slices.used += left

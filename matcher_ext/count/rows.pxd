@@ -34,13 +34,15 @@ cdef inline void mark_rows(uint64_t* bits, const uint16_t* list_, uint32_t count
 
 
 cdef inline void clear_rows(uint64_t* bits, const uint16_t* list_, uint32_t count) noexcept nogil:
-    """Of a bitmap with these rows and no others."""
+    """Clears a bitmap that has these rows and no others."""
     cdef uint32_t i
     for i in range(count):
         bits[list_[i] >> 6] = 0
 
 
-cdef inline uint32_t list_rows(const uint64_t* bits, uint32_t words, uint16_t* target) noexcept nogil:
+cdef inline uint32_t list_rows(
+    const uint64_t* bits, uint32_t words, uint16_t* target
+) noexcept nogil:
     cdef uint32_t count = 0, i
     cdef uint64_t word
     for i in range(words):

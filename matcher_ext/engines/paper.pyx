@@ -1,4 +1,4 @@
-"""The paper's dynamic A-Tree with its switches. See paper.pxd for what it is for."""
+"""Makes and matches the paper's dynamic A-Tree with its switches (paper.pxd)."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
@@ -28,7 +28,7 @@ cdef inline bint is_inner(const StoredNode* node) noexcept nogil:
 
 
 cdef void make_binary(NormalForm* form) noexcept nogil:
-    """Each node of more than two children becomes a chain of nodes of two."""
+    """Makes each node of more than two children a chain of nodes of two."""
     cdef NormalNode made
     cdef size_t count = form.nodes.size(), i
     cdef uint32_t first, children, k
@@ -100,7 +100,7 @@ cdef class PaperTree:
         self.is_stale = True
 
     def match(self, visit):
-        """The ids whose expressions are true of the visit, ascending (algorithm 6)."""
+        """Returns the ids whose expressions are true of the visit, ascending (algorithm 6)."""
         read_visit(self.catalog, visit, &self.visit)
         with nogil:
             if self.is_stale:
@@ -156,7 +156,7 @@ cdef class PaperTree:
         self.is_stale = False
 
     cdef void _link_parents(self) noexcept nogil:
-        """Counted, then filled from the back, so that each first stands where it belongs."""
+        """Counts parents, then fills from the back, so that each first stands where it belongs."""
         cdef const StoredNode* node
         cdef uint32_t total = 0, i, k
         cdef bint counting
@@ -203,7 +203,7 @@ cdef class PaperTree:
         return self.nodes[node].level
 
     cdef void _choose_access(self, uint32_t node) noexcept nogil:
-        """The paper draws it; here it is the child with the fewest parents."""
+        """Chooses the child with the fewest parents; the paper draws one."""
         cdef const StoredNode* stored = &self.store.nodes[node]
         cdef uint32_t fewest = NOTHING, child, count, i
         for i in range(stored.count):

@@ -1,4 +1,4 @@
-"""A plain scan over a snapshot's expressions, for benchmarks and for differential tests."""
+"""Compiles a snapshot's expressions to one program and scans them (scan.pxd)."""
 import numpy
 
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint32_t
@@ -134,7 +134,7 @@ cdef class Scan:
         self._emit_word(SCAN_END)
 
     cdef int _emit_word(self, uint32_t test) except -1:
-        """A word whose attribute is one that every visit carries."""
+        """Writes a word whose attribute is one that every visit carries."""
         self.code.push_back(test | <uint32_t>self.snapshot.catalog.table.attributes.size() << 8)
         return 0
 
@@ -155,7 +155,7 @@ cdef class Scan:
         return 0
 
     cdef int _land(self, const vector[Jump]* jumps) except -1:
-        """Their target is here."""
+        """Lets jumps lead here."""
         cdef size_t i
         cdef uint32_t distance
         for i in range(jumps.size()):
@@ -216,7 +216,7 @@ cdef class Scan:
         cdef uint32_t i
         self.code.resize(at)
         if group > G_STRANGER or predicate.type == STRING_SET or predicate.type == INTEGER_SET or (
-            group >= G_MEMBER and leaf >= plan.totals.filled    # a long list, whose values are no keys
+            group >= G_MEMBER and leaf >= plan.totals.filled    # a long list, without keys
         ):
             self._emit_word(SCAN_OTHER)
             self.code.push_back(0)
@@ -234,7 +234,7 @@ cdef class Scan:
         return 0
 
     def match_ids(self, visit):
-        """The ids whose expressions are true of the visit, as a numpy array in no order."""
+        """Returns the ids whose expressions are true of the visit, as a numpy array in no order."""
         cdef ScratchHolder holder = self.holder
         cdef const CatalogTable* table = &self.snapshot.catalog.table
         cdef vector[int64_t] found

@@ -7,7 +7,7 @@ from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.routes.route_section cimport RouteSpec
 from matcher_ext.values.catalog cimport CatalogTable
 
-# Freezes the live part of a store, with a graph or NULL. Sorts the entries. Of the definitions, these
+# Freezes the live part of a store, with a graph or NULL; sorts the entries. Takes these definitions
 # and what they and the entries refer to, or all if NULL; with a graph, it must be all.
 cdef void build_plan(
     const NodeStore* store,

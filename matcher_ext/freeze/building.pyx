@@ -1,4 +1,4 @@
-"""From the live part of a store to a buffer, one step after another."""
+"""Goes from the live part of a store to a buffer, one step after another (building.pxd)."""
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 

@@ -1,8 +1,8 @@
 """Writes the tables of clues (clues.pxd): by which clues each pushed lazy leaf is found.
 
-Leaves without a clue come first among their attribute's, then plain ones, then negated ones. Where a
-predicate is found by any one of its clues, the rarest is taken. The tables are read by clue_lookup.pyx
-and checked by clue_checks.pyx.
+Leaves without a clue come first among their attribute's, then plain ones, then negated ones. Where
+a predicate is found by any one of its clues, the rarest is taken. The tables are read by
+clue_lookup.pyx and checked by clue_checks.pyx.
 """
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector

@@ -34,7 +34,7 @@ cdef void count_uses(
     uint32_t end,
     unordered_map[uint64_t, uint32_t]* uses,
 ) noexcept nogil:
-    """How many predicates could be found by each clue, of those that may choose."""
+    """Counts how many predicates each clue could find, of those that may choose one."""
     cdef vector[Clue] clues
     cdef uint32_t leaf
     cdef size_t i
@@ -48,7 +48,7 @@ cdef void count_uses(
 cdef void keep_rarest(
     vector[Clue]* clues, unordered_map[uint64_t, uint32_t]* uses, bint is_set
 ) noexcept nogil:
-    """What few predicates name is rare in visits too, or at least a short list.
+    """Keeps the clue that the fewest predicates have: it is rare in visits too, or a short list.
 
     Elements that many predicates name are taken two at a time, and each is noted as a half, so
     that a visit pairs only those of its elements.

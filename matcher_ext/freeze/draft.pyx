@@ -29,7 +29,7 @@ cdef PredicateView view_draft(const Draft* draft) noexcept nogil:
 cdef uint32_t keep_predicate(
     Draft* draft, PredicateView view, const Predicate* predicate, float rate
 ) noexcept nogil:
-    """Its number here; the same for equal predicates, since a dual may equal one of the store."""
+    """Returns a predicate's number here, one for equal ones: a dual may equal one of the store."""
     cdef size_t mask = draft.predicate_table.size() - 1
     cdef size_t slot = first_place(predicate_hash(view, predicate), mask)
     cdef uint32_t number
@@ -70,7 +70,7 @@ cdef uint32_t add_children(Draft* draft, const vector[uint32_t]* children) noexc
 cdef void place_children(
     Draft* draft, const StoredNode* source, bint nests, vector[uint32_t]* children
 ) noexcept nogil:
-    """A part that nobody else uses is no node of its own."""
+    """Places a node's children; a part that nobody else uses is no node of its own."""
     cdef const StoredNode* child
     cdef uint32_t number, i
     for i in range(source.count):
@@ -155,7 +155,8 @@ cdef uint32_t place_dual(Draft* draft, uint32_t number) noexcept nogil:
 
 
 cdef PredicateView copy_view(Draft* draft, const Predicate* predicate) noexcept nogil:
-    """The draft as a source for itself: room first, so that copying does not move what is read."""
+    """Views the draft as a source for itself; makes room first, so that copying does not move
+    it."""
     cdef size_t length = 0
     cdef uint32_t i
     if holds_text(predicate.type, predicate.test):

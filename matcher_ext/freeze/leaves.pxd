@@ -1,4 +1,4 @@
-"""The predicate index: leaf numbers, and per attribute which leaves a value makes true."""
+"""Makes the predicate index: leaf numbers, and per attribute which leaves a value makes true."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
@@ -22,7 +22,7 @@ cdef cppclass LeafIndex:
 
 # Numbers the leaves (draft.leaf_of) and lists what is true for each value.
 cdef void index_leaves(Draft* draft, LeafIndex* index) noexcept nogil
-# The point of an attribute's value that some predicate names.
+# Finds the point of a value that a predicate names.
 cdef uint32_t find_draft_point(
     const Draft* draft, const LeafIndex* index, const Predicate* predicate, uint32_t value
 ) noexcept nogil

@@ -41,7 +41,7 @@ cdef bint has_keys(const Predicate* predicate) noexcept nogil:
 
 
 cdef bint needs_keys(const Draft* draft, const vector[uint32_t]* roles, size_t i) noexcept nogil:
-    """All that have keys but lists that are searched themselves."""
+    """Says whether a predicate's values become keys; deferred lists are searched themselves."""
     cdef const Predicate* predicate = &draft.predicates[i]
     cdef int group = group_of(predicate)
     if draft.is_deferred[i] and roles[0][i] == TESTED and (
@@ -108,7 +108,7 @@ cdef void size_text_tables(
 cdef TextKey* find_text_key(
     const Draft* draft, LeafIndex* index, uint32_t attribute, int64_t word
 ) noexcept nogil:
-    """The slot of a text, or the empty one where it belongs."""
+    """Finds the place of a text, or the empty one where it belongs."""
     cdef TextKey* table = index.texts.data() + index.attributes[attribute].keys
     cdef size_t mask = index.attributes[attribute].mask
     cdef const char* text = draft.bytes.data() + text_offset(word)
@@ -150,7 +150,7 @@ cdef void gather_texts(
 
 
 cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
-    """To twice the texts that there are: they had room for one of each mention."""
+    """Shrinks tables to twice the texts that there are: they had room for one of each mention."""
     cdef vector[TextKey] texts
     cdef AttributeIndex* attribute
     cdef const TextKey* key
@@ -213,7 +213,9 @@ cdef void number_points(LeafIndex* index) noexcept nogil:
 
 # 2. Order.
 
-cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* roles) noexcept nogil:
+cdef void order_leaves(
+    Draft* draft, LeafIndex* index, const vector[uint32_t]* roles
+) noexcept nogil:
     cdef vector[Ranked] ranked
     cdef Ranked item
     cdef const Predicate* predicate
@@ -252,7 +254,7 @@ cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* r
 # 3. Groups.
 
 cdef void count_leaf(LeafIndex* index, const Predicate* predicate, uint32_t place) noexcept nogil:
-    """For now `starts[g + 1]` counts the leaves of group g."""
+    """Counts a leaf; for now `starts[g + 1]` is the number of leaves of group g."""
     cdef Totals* totals = &index.totals
     cdef int role = PUSHED if place < TESTED_PLACE else TESTED
     totals.leaves += 1
@@ -292,7 +294,7 @@ cdef uint32_t leaf_rank(const Draft* draft, const LeafIndex* index, uint32_t lea
 cdef void cut_group(
     Draft* draft, LeafIndex* index, const AttributeIndex* attribute, int role, int group
 ) noexcept nogil:
-    """Row i gets the first leaf of the group whose bound has rank i or more."""
+    """Gives row i the first leaf of the group whose bound has rank i or more."""
     cdef uint32_t leaf = attribute.roles[role].starts[group]
     cdef uint32_t end = attribute.roles[role].starts[group + 1]
     cdef uint32_t rank = 0 if leaf == end else leaf_rank(draft, index, leaf)
@@ -344,7 +346,7 @@ cdef void cut_groups(Draft* draft, LeafIndex* index) noexcept nogil:
 # 5. Members.
 
 cdef void list_members(Draft* draft, LeafIndex* index) noexcept nogil:
-    """In the order of rows; in a row first the members, then the strangers."""
+    """Lists leaves in the order of rows; in a row first the members, then the strangers."""
     cdef vector[Ranked] listed
     cdef Ranked item
     cdef const Predicate* predicate
@@ -377,7 +379,9 @@ cdef void list_members(Draft* draft, LeafIndex* index) noexcept nogil:
 
 # 6. Clues.
 
-cdef void find_lazy(const LeafIndex* index, vector[uint32_t]* starts, vector[uint32_t]* ends) noexcept nogil:
+cdef void find_lazy(
+    const LeafIndex* index, vector[uint32_t]* starts, vector[uint32_t]* ends
+) noexcept nogil:
     cdef size_t i
     for i in range(index.attributes.size()):
         starts.push_back(index.attributes[i].roles[<int>PUSHED].starts[<int>G_LAZY])

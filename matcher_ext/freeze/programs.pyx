@@ -1,4 +1,4 @@
-"""Compiles pulled subexpressions to programs."""
+"""Compiles pulled subexpressions to programs and numbers the slots that they ask (programs.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
@@ -35,7 +35,7 @@ cdef uint32_t* slot_of(const Draft* draft, Programs* programs, uint32_t number) 
 
 
 cdef uint32_t node_behind(const Draft* draft, uint32_t number) noexcept nogil:
-    """What a slot evaluates: a definition's root or its dual, or the node itself."""
+    """Returns what a slot evaluates: a definition's root or its dual, or the node itself."""
     cdef const PlanNode* node = &draft.nodes[number]
     if node.kind != NORMAL_REFERENCE:
         return number
@@ -65,7 +65,7 @@ cdef bint has_slots(const Draft* draft) noexcept nogil:
 
 
 cdef void number_below(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
-    """The slots that a slot with this content asks."""
+    """Numbers the slots that a slot with this content asks."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef uint32_t i
     if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
@@ -106,7 +106,8 @@ cdef void number_definition(
 cdef void add_test(
     const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
 ) noexcept nogil:
-    """`falls`: what follows is where to go on when it is true; otherwise, when it is false."""
+    """Adds a test. If it `falls`, what follows is where to go on when it is true; otherwise, when
+    it is false."""
     cdef Instruction made
     made.atom = atom_of(draft, programs, number)
     made.sense = not falls
@@ -129,7 +130,7 @@ cdef void add_node(
 cdef void rank_children(
     const Draft* draft, Programs* programs, const uint32_t* children, uint32_t count, uint8_t kind
 ) noexcept nogil:
-    """Puts them on the stack, in the order of their tests."""
+    """Puts children on the stack, in the order of their tests."""
     cdef pair[float, uint32_t] item
     cdef float ends
     cdef uint32_t i
@@ -231,7 +232,7 @@ cdef void write_program(
 cdef void add_tested(
     const Draft* draft, const Programs* programs, uint32_t number, vector[uint32_t]* tested
 ) noexcept nogil:
-    """Of a part that is copied, its children, so that all tests are in one order."""
+    """Adds what is tested: of a part that is copied its children, so that all are in one order."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef uint32_t i
     if not draft.is_part[number] or asks_slot(draft, programs, number):

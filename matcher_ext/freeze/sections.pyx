@@ -1,4 +1,4 @@
-"""The file's content in its order; only tests that matching may run keep their predicates."""
+"""Puts the file's content in order; only tests that matching may run keep their predicates."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -18,7 +18,7 @@ from matcher_ext.values.predicate cimport Predicate, predicate_copy
 from matcher_ext.values.spans cimport Span, text_length, text_offset, text_word
 
 cdef cppclass Packed:
-    """What is written in another form than the layout holds it in."""
+    """What a file has in another form than the layout."""
     vector[Predicate] tests
     vector[int64_t] words
     vector[char] bytes
@@ -58,7 +58,7 @@ cdef void pack_tests(const Draft* draft, LeafIndex* leaves, Packed* packed) noex
 
 
 cdef void pack_texts(const Draft* draft, LeafIndex* leaves, Packed* packed) noexcept nogil:
-    """Each text once, however many predicates name it."""
+    """Copies each text once, however many predicates name it."""
     cdef TextKey* key
     cdef const char* text
     cdef uint32_t offset
@@ -95,7 +95,8 @@ cdef void pack_ids(Layout* layout, Packed* packed) noexcept nogil:
 
 
 cdef bint has_small_steps(const Layout* layout) noexcept nogil:
-    """The ids of direct terminals ascend; of each 64 the last is within a byte of the first."""
+    """Says whether a byte can hold an id's step. The ids of direct terminals ascend; of each 64 the
+    last must be within a byte of the first."""
     cdef size_t direct = layout.leaves.totals.direct, i
     for i in range(direct):
         if <uint64_t>layout.ids[i] - <uint64_t>layout.ids[i & ~<size_t>63] > 0xFF:

@@ -167,8 +167,9 @@ cdef class ATree(DynamicState):
             self._change()
 
     def define_reach(self, party, hops):
-        """The name of a definition that is true if the visit's publisher reaches the party within
-        some hops over edges that the visit satisfies. It cannot be negated, nor used in another."""
+        """Returns the name of a definition that is true if the visit's publisher reaches the party
+        within some hops over edges that the visit satisfies. It cannot be negated, nor used in
+        another."""
         with self.lock:
             name = find_reach(self, party, hops)
             if name not in self.reaches:
@@ -178,11 +179,11 @@ cdef class ATree(DynamicState):
         return name
 
     def match(self, visit):
-        """The ids whose expressions are true of the visit, ascending."""
+        """Returns the ids whose expressions are true of the visit, ascending."""
         return numpy.sort(self.match_ids(visit)).tolist()
 
     def match_ids(self, visit):
-        """The same ids as a numpy array, in no promised order."""
+        """Returns the same ids as a numpy array, in no promised order."""
         base, overlay, beside = self._view()
         if beside is None:
             return base.match_ids(visit)
@@ -267,12 +268,12 @@ cdef class ATree(DynamicState):
         return self.freeze().to_graphviz(entry_id)
 
     def freeze(self):
-        """The index as it is now, immutable. The same snapshot until something changes."""
+        """Returns the index as it is now, immutable: the same snapshot until something changes."""
         with self.lock:
             return freeze_index(self)
 
     def stats(self):
-        """Sizes of the index."""
+        """Returns the sizes of the index."""
         with self.lock:
             return {
                 "entries": self.roots.size(),
@@ -310,12 +311,12 @@ cdef class ATree(DynamicState):
 
 
 def compile_catalog(catalog):
-    """A CompiledCatalog, or the one that a catalogue of the language carries."""
+    """Returns a CompiledCatalog as it is, or the one that a catalogue of the language carries."""
     if isinstance(catalog, CompiledCatalog):
         return catalog
     return catalog.compiled
 
 
 def text_of(expression):
-    """An expression's text; a plain text is its own."""
+    """Returns an expression's text; a plain text is its own."""
     return expression if isinstance(expression, str) else expression.text

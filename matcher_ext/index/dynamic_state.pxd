@@ -1,5 +1,5 @@
-"""What a dynamic index consists of: entries and definitions over one store of shared nodes, and what
-changed since it was last frozen.
+"""What a dynamic index consists of: entries and definitions over one store of shared nodes, and
+what changed since it was last frozen.
 
 Texts come into it by given_texts.pxd, the exchange graph by reaches.pxd; freezing.pxd makes
 snapshots of it. ATree is its face.
@@ -37,5 +37,5 @@ cdef class DynamicState:
     cdef dict reaches                               # name -> (party, hops)
     cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
 
-    # After each change. What is frozen is not what is true any more.
+    # Forgets what was frozen; to be called after each change.
     cdef int _change(self) except -1

@@ -1,4 +1,4 @@
-"""The parser and its refusals, for the dynamic index (given_texts.pxd)."""
+"""Calls the parser for the dynamic index, and describes its refusals (given_texts.pxd)."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector

@@ -1,4 +1,4 @@
-"""Finds in a frozen index what changed since (overlay.pxd)."""
+"""Finds the entries, slots and reaches of a frozen index that changed since (overlay.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.machine.bitmaps cimport set_bit

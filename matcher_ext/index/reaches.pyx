@@ -1,4 +1,4 @@
-"""Graph and reaches on the way into a dynamic index (reaches.pxd)."""
+"""Brings graph and reaches into a dynamic index (reaches.pxd)."""
 from libc.stdint cimport uint32_t
 
 from matcher_ext.index.dynamic_state cimport DynamicState

@@ -1,7 +1,7 @@
-"""Why an entry does not match a visit, and what its expression looks like in the index.
+"""Says why an entry does not match a visit, and draws its expression as the index has it.
 
-Behind the methods of Snapshot with the same names: reads the graph that graph_from_plan.pyx makes from what
-matching runs, so that a reason cannot differ from the truth.
+Behind the methods of Snapshot with the same names: reads the graph that graph_from_plan.pyx makes
+from what matching runs, so that a reason cannot differ from the truth.
 """
 from libc.stdint cimport uint32_t
 
@@ -72,11 +72,13 @@ def list_missing(Snapshot snapshot, ScratchHolder holder):
 
 def to_graphviz(Snapshot snapshot, entry_id):
     snapshot._thaw()
-    return draw_node(&snapshot.plan, snapshot.catalog, node_of(snapshot, entry_id), f"id {entry_id}")
+    return draw_node(
+        &snapshot.plan, snapshot.catalog, node_of(snapshot, entry_id), f"id {entry_id}"
+    )
 
 
 cdef uint32_t node_of(Snapshot snapshot, entry_id) except? 0xFFFFFFFF:
-    """The root of an entry's expression; entries of one expression are neighbours."""
+    """Finds the root of an entry's expression; entries of one expression are neighbours."""
     cdef uint32_t entry = snapshot.entry_of(entry_id)
     cdef uint32_t low = 0, high = snapshot.plan.expression_count, middle
     while low < high:

@@ -1,4 +1,4 @@
-"""One publisher after another (relisting.pxd)."""
+"""Lists the routed records of one publisher after another (relisting.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -16,8 +16,8 @@ from matcher_ext.routes.routes cimport RouteNode
 cdef uint64_t find_publishers(
     const Plan* plan, const vector[uint8_t]* is_rerouted, vector[uint32_t]* publishers
 ) noexcept nogil:
-    """By partition the node of its publisher, if it is concerned; returns the words of their routed
-    records."""
+    """Finds by partition the node of its publisher, if it is concerned; returns the words of their
+    routed records."""
     cdef const RouteNode* node
     cdef uint64_t words = 0
     cdef uint32_t i, rank

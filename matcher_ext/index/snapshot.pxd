@@ -35,7 +35,7 @@ cdef class Snapshot(PlanBuffer):
     cdef ScratchHolder _match_beside(self, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
 
-# One that its maker fills.
+# Makes an empty one that its maker fills.
 cdef Snapshot make_snapshot()
 # Takes over a buffer that build_plan made.
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

@@ -14,7 +14,8 @@ from matcher_ext.visits.visit cimport Visit
 cdef void group_predicates(
     const NodeStore* store, const CatalogTable* table, vector[vector[uint32_t]]* groups
 ) noexcept nogil:
-    """By attribute; behind them, those that a visit without the attribute may meet."""
+    """Groups predicates by attribute; behind them come those that a visit without the attribute may
+    meet."""
     cdef const Predicate* predicate
     cdef size_t i
     groups.resize(table.attributes.size() + 1)

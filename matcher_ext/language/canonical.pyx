@@ -116,7 +116,7 @@ cdef void copy_text(const char* text, uint32_t length, NormalForm* form) noexcep
 cdef void make_range(
     const Tree* tree, const Condition* condition, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """`<` and `>=` are LESS and its negation; where values are discrete, LESS_EQUAL of one less."""
+    """Makes `<` and `>=` LESS and its negation, or of discrete values LESS_EQUAL of one less."""
     cdef uint8_t op = condition.op
     cdef int64_t word = tree.words[condition.first]
     if op == OP_BETWEEN:
@@ -139,7 +139,7 @@ cdef void make_range(
 cdef void make_like(
     const Tree* tree, int64_t word, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """Patterns without inner wildcards are the cheaper tests that they stand for."""
+    """Makes a pattern without inner wildcards the cheaper test that it stands for."""
     cdef const char* text = tree.bytes.data() + text_offset(word)
     cdef uint32_t length = text_length(word)
     cdef bint head = length > 0 and text[0] == c'*'
@@ -160,7 +160,7 @@ cdef void make_like(
 cdef void make_membership(
     const Tree* tree, const Condition* condition, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """Tests of whole values and lists: operands ascending and distinct."""
+    """Makes tests of whole values and lists, with ascending and distinct operands."""
     cdef uint8_t op = condition.op
     cdef uint32_t count
     if op == OP_NOT_EQUAL or op == OP_NONE_OF:
@@ -259,7 +259,8 @@ cdef bint has_parent(const vector[int64_t]* hosts, const char* pool, int64_t hos
 
 
 cdef void reduce_networks(NormalForm* form, uint32_t first) noexcept nogil:
-    """Sorted by base address, a network directly follows the one that contains it."""
+    """Drops networks within others: sorted by base address, one follows the one that contains
+    it."""
     cdef uint32_t count = (<uint32_t>form.words.size() - first) // 3
     cdef int64_t* words = form.words.data() + first
     cdef uint32_t kept = 1

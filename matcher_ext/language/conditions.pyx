@@ -1,4 +1,4 @@
-"""One condition of a text: attribute, operator, typed operands.
+"""Finds the attribute, the operator that its type allows, and the operands (conditions.pxd).
 
 A wrong name, operator or value is reported and reading goes on; only a broken shape gives up.
 """
@@ -42,7 +42,7 @@ cdef inline uint32_t always_allowed() noexcept nogil:
 
 
 cdef uint32_t allowed_operators(uint8_t type) noexcept nogil:
-    """The table of language and types, as one bit per operator."""
+    """Returns a type's operators, one bit each: the table of language and types."""
     cdef uint32_t equality = always_allowed() | bit(OP_EQUAL) | bit(OP_NOT_EQUAL)
     cdef uint32_t ordered = equality | bit(OP_LESS) | bit(OP_LESS_EQUAL) | bit(OP_GREATER) | (
         bit(OP_GREATER_EQUAL) | bit(OP_BETWEEN) | bit(OP_IN)
@@ -104,7 +104,7 @@ cdef void read_attribute(Cursor* cursor, Draft* draft) noexcept nogil:
 
 
 cdef bint parse_count(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`count(attribute) <op> n`"""
+    """Parses `count(attribute) <op> n`."""
     draft.operator_start = cursor.token.start
     draft.operator_end = cursor.token.end
     draft.condition.counted = 1
@@ -152,7 +152,8 @@ cdef bint parse_count_value(Cursor* cursor) noexcept nogil:
 
 
 cdef void refuse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
-    """The operator does not fit the attribute's type: say so, then only skip the operands."""
+    """Says that the operator does not fit the attribute's type; the operands are then only
+    skipped."""
     add_problem(
         cursor, WRONG_OPERATOR, draft.operator_start, draft.operator_end,
         draft.condition.attribute,
@@ -194,7 +195,7 @@ cdef bint parse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
 
 
 cdef Token peek(const Cursor* cursor) noexcept nogil:
-    """The token after the current one, without moving the cursor."""
+    """Returns the token after the current one, without moving the cursor."""
     cdef Cursor ahead = cursor[0]
     cdef size_t notes = ahead.tree.notes.size()
     cdef size_t problems = ahead.tree.problems.size()
@@ -205,12 +206,12 @@ cdef Token peek(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint is_word_operator(const Token* token) noexcept nogil:
-    """Whether an infix `not` may stand before it."""
+    """Says whether an infix `not` may stand before a token."""
     return token.kind == TOKEN_KEYWORD and token.word >= KEY_IN and token.word != KEY_COUNT
 
 
 cdef bint end_bare(Cursor* cursor, Draft* draft) noexcept nogil:
-    """No operator: a Boolean attribute alone, or a mistake."""
+    """Ends a condition without an operator: a Boolean attribute alone, or a mistake."""
     cdef uint8_t kind = cursor.token.kind
     draft.condition.op = OP_BARE
     if draft.type == BOOLEAN or kind == TOKEN_INVALID:
@@ -237,7 +238,7 @@ cdef uint32_t attribute_length(const Cursor* cursor, const Draft* draft) noexcep
 
 
 cdef bint parse_word_operator(Cursor* cursor, Draft* draft, uint8_t word) noexcept nogil:
-    """Operators of one word or more; those that a bare attribute is followed by end it."""
+    """Parses operators of one word or more; a connective ends a bare attribute."""
     cdef Condition* condition = &draft.condition
     if word < KEY_IN:                       # and, or, xor, xnor, true, false
         return end_bare(cursor, draft)
@@ -283,7 +284,7 @@ cdef bint parse_word_operator(Cursor* cursor, Draft* draft, uint8_t word) noexce
 
 
 cdef bint parse_is(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`is [not] present | missing | empty`; `not is ..` means the same as `is not ..`."""
+    """Parses `is [not] present | missing | empty`; `not is ..` means the same as `is not ..`."""
     if at_keyword(cursor, KEY_NOT):
         draft.condition.negated = not draft.condition.negated
         advance(cursor)

@@ -1,4 +1,4 @@
-"""Text to tokens. Names are ASCII; values may be anything that UTF-8 can carry."""
+"""Reads tokens. Names are ASCII; values may be anything that UTF-8 can carry (lexer.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from matcher_ext.language.limits cimport MAX_PROBLEMS
@@ -24,7 +24,8 @@ KEYWORDS = {
 cdef enum:
     KEYWORD_SLOTS = 128
 
-# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing (probing.pxd).
+# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing
+# (probing.pxd).
 cdef uint64_t keyword_letters[KEYWORD_SLOTS]
 cdef uint8_t keyword_codes[KEYWORD_SLOTS]
 
@@ -164,7 +165,7 @@ cdef void advance(Cursor* cursor) noexcept nogil:
 
 
 cdef void read_name(Cursor* cursor, Token* token) noexcept nogil:
-    """A keyword, or names joined by dots."""
+    """Reads a keyword, or names joined by dots."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start
     cdef bint dotted = False
@@ -214,7 +215,7 @@ cdef uint32_t skip_digits(const Cursor* cursor, uint32_t at) noexcept nogil:
 
 
 cdef void read_number(Cursor* cursor, Token* token) noexcept nogil:
-    """JSON's numbers; a leading `+` or zeros, and letters that stick to it, are refused."""
+    """Reads JSON's numbers; refuses a leading `+` or zeros, and letters that stick to a number."""
     cdef const char* text = cursor.text
     cdef uint32_t first = token.start + (1 if text[token.start] == c'-' else 0)
     cdef uint32_t at = skip_digits(cursor, first)
@@ -242,7 +243,7 @@ cdef void read_number(Cursor* cursor, Token* token) noexcept nogil:
 
 
 cdef void read_reference(Cursor* cursor, Token* token, char mark) noexcept nogil:
-    """`@name` or `$name`: letters, digits, `_` and `-`, joined by dots."""
+    """Reads `@name` or `$name`: letters, digits, `_` and `-`, joined by dots."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start + 1
     while at < cursor.length and (
@@ -294,7 +295,7 @@ cdef void read_symbol(Cursor* cursor, Token* token, char c) noexcept nogil:
 
 
 cdef void refuse_characters(Cursor* cursor, Token* token) noexcept nogil:
-    """One problem for a run of bytes that can begin no token."""
+    """Notes one problem for a run of bytes that can begin no token."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start + 1
     if is_high(text[token.start]):

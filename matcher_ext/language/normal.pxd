@@ -1,4 +1,4 @@
-"""Tree to normal form: negation pushed into the predicates, and/or flattened, children sorted.
+"""Brings trees into normal form: negation in the predicates, and/or flattened, children sorted.
 
 Memoised by (node, polarity), so that xor chains do not explode: at most two entries per node of
 the tree, where an xor of n children stands for n - 1 entries of three nodes each.
@@ -15,7 +15,7 @@ cdef uint32_t normalise(
     const CatalogTable* table, const char* text, const Tree* tree, NormalForm* form
 ) noexcept nogil
 
-# Bulk: parses and normalises `count` texts, one root each; `tree` is scratch. Returns how many
+# Parses and normalises `count` texts, one root each; `tree` is scratch. Returns how many
 # texts had problems (their roots are NOTHING; `check_text` in reading.pyx says what they are).
 cdef uint32_t normalise_texts(
     const CatalogTable* table,

@@ -1,4 +1,4 @@
-"""Tree to normal form: negation pushed into the predicates, and/or flattened, children sorted.
+"""Pushes negation down, flattens, sorts and shares, from the root on (normal.pxd).
 
 All steps are exact in Kleene's logic. Duplicates are found by hash and then full comparison.
 """
@@ -38,8 +38,8 @@ cdef struct Halves:         # of an xor: each half true, each half false
     uint32_t right
     uint32_t right_not
 
-# One expression's work. `slots` shares equal nodes within it; it is used only where an xor makes
-# the tree a DAG, since comparing DAGs as trees can take exponential time.
+# The work on one expression. `slots` shares equal nodes within it; it is used only where an xor
+# makes the tree a DAG, since comparing DAGs as trees can take exponential time.
 cdef cppclass Work:
     const CatalogTable* table
     const char* text
@@ -108,7 +108,7 @@ cdef uint32_t add_constant(NormalForm* form, bint value) noexcept nogil:
 
 
 cdef uint32_t normalise_node(Work* work, uint32_t number, bint negated) noexcept nogil:
-    """The node, or its negation, in normal form."""
+    """Brings a node, or its negation, into normal form."""
     cdef const Node* node = &work.tree.nodes[number]
     cdef uint32_t result
     if work.shares and work.memo[2 * number + negated] != NOTHING:
@@ -177,7 +177,8 @@ cdef uint32_t normalise_group(Work* work, const Node* node, bint negated) noexce
 cdef void note_part(
     NormalForm* form, uint32_t root, const vector[uint32_t]* children
 ) noexcept nogil:
-    """What a booking has of its campaign: the largest AND in parentheses, beside references."""
+    """Notes what a booking has of its campaign: the largest AND in parentheses beside
+    references."""
     cdef uint32_t part = NOTHING, child
     cdef bint has_reference = False
     cdef size_t i
@@ -209,7 +210,7 @@ cdef uint32_t make_pair(Work* work, uint8_t kind, uint32_t a, uint32_t b) noexce
 
 
 cdef uint32_t make_group(Work* work, uint8_t kind, vector[uint32_t]* children) noexcept nogil:
-    """An and/or of these, with constants, duplicates and nested groups of its kind resolved."""
+    """Makes an and/or of these; resolves constants, duplicates and nested groups of its kind."""
     cdef NormalForm* form = work.form
     cdef uint32_t neutral = TRUE_NODE if kind == NORMAL_AND else FALSE_NODE
     cdef uint32_t absorbing = FALSE_NODE if kind == NORMAL_AND else TRUE_NODE
@@ -232,7 +233,7 @@ cdef uint32_t make_group(Work* work, uint8_t kind, vector[uint32_t]* children) n
 
 
 cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil:
-    """The group whose children are the last edges, from `first` on."""
+    """Adds the group whose children are the last edges, from `first` on."""
     cdef NormalForm* form = work.form
     cdef NormalNode made
     cdef uint32_t i
@@ -263,7 +264,7 @@ cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil
 
 
 cdef bint is_repeated(Work* work, uint32_t first, uint32_t kept, uint32_t child) noexcept nogil:
-    """Whether an equal child is among edges[first : kept]; equal hashes are neighbours."""
+    """Says whether an equal child is among edges[first : kept]; equal hashes are neighbours."""
     cdef NormalForm* form = work.form
     while kept > first and form.nodes[form.edges[kept - 1]].hash == form.nodes[child].hash:
         kept -= 1
@@ -294,7 +295,7 @@ cdef uint32_t add_node(Work* work, const NormalNode* made) noexcept nogil:
 
 
 cdef bint is_same(const NormalForm* form, uint32_t a, uint32_t b) noexcept nogil:
-    """Full comparison of two nodes whose children are already shared."""
+    """Compares two nodes in full whose children are already shared."""
     cdef const NormalNode* x = &form.nodes[a]
     cdef const NormalNode* y = &form.nodes[b]
     cdef uint32_t i
@@ -309,7 +310,8 @@ cdef bint is_same(const NormalForm* form, uint32_t a, uint32_t b) noexcept nogil
 
 
 cdef uint32_t normalise_xor(Work* work, uint32_t number, bint negated) noexcept nogil:
-    """`l xor r` is (l and not r) or (not l and r); its negation (l and r) or (not l and not r)."""
+    """Makes `l xor r` (l and not r) or (not l and r); its negation (l and r) or (not l and not
+    r)."""
     cdef const Node* node = &work.tree.nodes[number]
     cdef Halves halves
     if work.halves_of[number] == NOTHING:
@@ -334,7 +336,7 @@ cdef uint32_t make_xor(Work* work, const Halves* halves, bint negated) noexcept 
 
 
 cdef Halves split_xor(Work* work, const Node* node) noexcept nogil:
-    """Parity is associative, so operands are paired as a balanced tree, not as a deep chain."""
+    """Pairs operands as a balanced tree instead of a deep chain: parity is associative."""
     cdef vector[uint32_t] plain
     cdef vector[uint32_t] inverse
     cdef Halves halves

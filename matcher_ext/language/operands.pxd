@@ -1,4 +1,4 @@
-"""The operands of one condition: literals, ranges, lists, in the attribute's type."""
+"""Parses the operands of one condition: literals, ranges, lists, in the attribute's type."""
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.language.lexer cimport Cursor

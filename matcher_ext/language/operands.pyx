@@ -1,4 +1,4 @@
-"""The operands of one condition: literals, ranges, lists, in the attribute's type."""
+"""Reads literals in the attribute's type and checks them against its domain (operands.pxd)."""
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
@@ -107,7 +107,7 @@ cdef bint is_value(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint skip_value(Cursor* cursor) noexcept nogil:
-    """After a complaint about a missing bracket: a single value can be read over."""
+    """Reads over a single value, after a complaint about a missing bracket."""
     if not is_value(cursor):
         return False
     advance(cursor)
@@ -123,7 +123,7 @@ cdef void count_value(Cursor* cursor) noexcept nogil:
 
 
 cdef bint close_brackets(Cursor* cursor, uint32_t open_brackets) noexcept nogil:
-    """After a problem inside brackets: skips behind them. False if they are never closed."""
+    """Skips behind brackets that have a problem inside; False if they are never closed."""
     while cursor.token.kind != TOKEN_END:
         if cursor.token.kind == TOKEN_OPEN:
             open_brackets += 1
@@ -138,7 +138,7 @@ cdef bint close_brackets(Cursor* cursor, uint32_t open_brackets) noexcept nogil:
 
 
 cdef bint parse_managed_list(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`$name`: the values come from the catalogue's lists and are checked like inline ones."""
+    """Parses `$name`: takes the catalogue's values and checks them like inline ones."""
     cdef Token token = cursor.token
     cdef const char* name = cursor.text + token.start + 1
     cdef uint32_t found
@@ -266,7 +266,7 @@ cdef uint32_t take_host(Tree* tree, const char* text, uint32_t length) noexcept 
 
 
 cdef bint parse_value(Cursor* cursor, Draft* draft) noexcept nogil:
-    """One literal of the draft's type. False only where reading cannot go on."""
+    """Parses one literal of the draft's type; False only where reading cannot go on."""
     cdef Token token = cursor.token
     cdef uint32_t problem = NOTHING
     if token.kind == TOKEN_STRING:
@@ -350,7 +350,7 @@ cdef void keep_raw(Tree* tree, const char* text, uint32_t length) noexcept nogil
 
 
 cdef void check_domain(Cursor* cursor, const Draft* draft, const Token* token) noexcept nogil:
-    """A closed domain binds the operators that name whole values."""
+    """Checks a value against a closed domain, which binds the operators that name whole values."""
     cdef const Attribute* attribute = &cursor.table.attributes[draft.condition.attribute]
     cdef uint8_t op = draft.condition.op
     if attribute.domain_count == 0 or (

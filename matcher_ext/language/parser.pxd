@@ -1,4 +1,4 @@
-"""Text to tree: one pass of recursive descent, typed as it goes, with all its problems."""
+"""Parses a text into a tree: one pass of recursive descent, typed as it goes, with all problems."""
 
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.tree cimport Tree

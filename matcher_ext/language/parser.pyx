@@ -1,4 +1,4 @@
-"""Text to tree by recursive descent: or, xor / xnor, and, not, condition.
+"""Descends through or, xor / xnor, and, not, condition (parser.pxd).
 
 After a broken condition it skips to the next connective and reads on, so that one look shows all
 problems. Notes are given to the unit (condition, group, `not`) that follows them, or that they
@@ -113,7 +113,7 @@ cdef void claim_notes(
 
 
 cdef void claim_rest(Cursor* cursor, uint32_t node) noexcept nogil:
-    """At the end of a group: what no unit followed belongs to the group's last unit."""
+    """Gives the notes at the end of a group, which no unit followed, to the group's last unit."""
     cdef Tree* tree = cursor.tree
     while tree.nodes[node].kind < NODE_NOT and not tree.nodes[node].noted:
         node = tree.edges[tree.nodes[node].first + tree.nodes[node].count - 1]
@@ -128,15 +128,15 @@ cdef void stop_too_deep(Cursor* cursor, uint32_t start, uint32_t end) noexcept n
 
 
 cdef inline bint keeps_nested_and(const Cursor* cursor, uint8_t kind) noexcept nogil:
-    """Says whether an AND in an AND stays a node, as the campaign of a composed text does: others may
-    share it (note_part in normal.pyx)."""
+    """Says whether an AND in an AND stays a node, as the campaign of a composed text does: others
+    may share it (note_part in normal.pyx)."""
     return cursor.composed and cursor.level == 0 and kind == NODE_AND
 
 
 cdef uint32_t join(
     Cursor* cursor, uint8_t kind, const vector[uint32_t]* children, uint32_t start
 ) noexcept nogil:
-    """One n-ary node; children of the same kind are taken in, unless notes hold them together."""
+    """Makes one n-ary node; takes in children of the same kind, unless notes hold them together."""
     cdef Tree* tree = cursor.tree
     cdef uint32_t first = <uint32_t>tree.edges.size()
     cdef uint32_t i, j, child, node
@@ -177,7 +177,7 @@ cdef uint32_t parse_or(Cursor* cursor) noexcept nogil:
 
 
 cdef uint32_t parse_xor(Cursor* cursor) noexcept nogil:
-    """Left to right; a run of one operator is one n-ary node."""
+    """Parses left to right; a run of one operator is one n-ary node."""
     cdef uint32_t start = cursor.token.start
     cdef uint32_t node = parse_and(cursor)
     cdef vector[uint32_t] children
@@ -221,7 +221,7 @@ cdef bint ends_conjunction(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint begins_unit(const Cursor* cursor) noexcept nogil:
-    """A condition without a connective before it."""
+    """Says whether a condition can begin here, though no connective stands before it."""
     cdef uint8_t kind = cursor.token.kind
     return kind == TOKEN_NAME or kind == TOKEN_OPEN or kind == TOKEN_REFERENCE or (
         kind == TOKEN_KEYWORD and (
@@ -232,7 +232,8 @@ cdef bint begins_unit(const Cursor* cursor) noexcept nogil:
 
 
 cdef uint32_t parse_unit(Cursor* cursor) noexcept nogil:
-    """A condition, a group or a negation, with the notes before it and behind it on its line."""
+    """Parses a condition, a group or a negation, with the notes before and behind it on its
+    line."""
     cdef uint32_t first = cursor.notes_claimed
     cdef uint32_t end = <uint32_t>cursor.tree.notes.size()
     cdef uint32_t node
@@ -263,7 +264,7 @@ cdef void claim_same_line(Cursor* cursor, uint32_t node) noexcept nogil:
 
 
 cdef uint32_t parse_not(Cursor* cursor) noexcept nogil:
-    """Notes between the `not` and its operand are those of the `not`."""
+    """Parses a negation; notes between the `not` and its operand are those of the `not`."""
     cdef uint32_t start = cursor.token.start
     cdef uint32_t first, end, node
     cdef vector[uint32_t] children

@@ -88,7 +88,7 @@ def check_text(CompiledCatalog catalog, str text, *, bint composed=False):
 
 
 def read_tree(CompiledCatalog catalog, str text, constructors, *, bint composed=False):
-    """The tree of a text, made by `constructors`, a mapping by the words in words.NODES and `note`:
+    """Makes a text's tree by `constructors`, a mapping by the words in words.NODES and `note`:
 
     and, or, xor, xnor: (children, notes); not: (child, notes); constant: (value, notes);
     reference: (name, notes); note: (text, disabled); predicate: (attribute, operator, operands,
@@ -102,7 +102,7 @@ def read_tree(CompiledCatalog catalog, str text, constructors, *, bint composed=
 
 
 def find_references(CompiledCatalog catalog, str text):
-    """Names and places (start, length in code points) of a correct text's `@name`s."""
+    """Lists names and places (start, length in code points) of a correct text's `@name`s."""
     cdef Tree tree
     cdef uint32_t i
     parse_into(catalog, text, False, &tree)
@@ -201,7 +201,7 @@ cdef str text_at(const char* pool, int64_t word):
 
 
 def normalise_many(CompiledCatalog catalog, list texts, *, bint composed=False):
-    """Bulk, text to normal form, for measuring and checking: (nodes, predicates, failed).
+    """Normalises many texts, for measuring and checking: (nodes, predicates, failed).
 
     Works chunk by chunk, like the index, so that form and tree stay in the cache.
     """
@@ -246,7 +246,7 @@ cdef class Normal:
             check_text(catalog, text, composed=composed)
 
     def size(self):
-        """Nodes that the root reaches, each counted once."""
+        """Counts the nodes that the root reaches, each once."""
         seen = set()
         waiting = [self.form.roots[0]]
         while waiting:
@@ -264,7 +264,7 @@ cdef class Normal:
         return [self.form.edges[node.first + i] for i in range(node.count)]
 
     def to_json(self):
-        """Nested lists and dicts, predicates with the names and words of predicate.pxd."""
+        """Makes nested lists and dicts, predicates with the names and words of predicate.pxd."""
         return self._document(self.form.roots[0])
 
     def _document(self, uint32_t number):
@@ -301,7 +301,8 @@ cdef class Normal:
         }
 
     def evaluate(self, visit, references=None):
-        """True, False or None. `references` answers `@name`s; one that it lacks is undefined.
+        """Returns True, False or None. `references` answers `@name`s; one that it lacks is
+        undefined.
 
         A required attribute that is missing makes it False: the visit matches nothing.
         """
@@ -309,7 +310,7 @@ cdef class Normal:
         return None if answer == UNDEFINED else answer == TRUE
 
     def matches(self, visit, references=None):
-        """What the index does (the paper's zero suppression): undefined counts as false."""
+        """Says what the index says (the paper's zero suppression): undefined counts as false."""
         return self._evaluate(visit, references or {}, True) == TRUE
 
     cdef Truth _evaluate(self, visit, references, bint suppress) except *:
@@ -352,9 +353,11 @@ cdef class Normal:
 
 
 def read_warnings(CompiledCatalog catalog, visit):
-    """Names of attributes whose value in the visit has the wrong type, ascending."""
+    """Lists the attributes whose value in the visit has the wrong type, ascending by name."""
     cdef Visit compiled
     cdef uint32_t i
     read_visit(catalog, visit, &compiled)
-    names = {catalog.names[compiled.malformed[i]] for i in range(<uint32_t>compiled.malformed.size())}
-    return sorted(names)
+    return sorted({
+        catalog.names[compiled.malformed[i]]
+        for i in range(<uint32_t>compiled.malformed.size())
+    })

@@ -1,6 +1,6 @@
-"""Bitmaps, a word at a time: counting, joining, and writing down what the ones stand for.
+"""Bitmaps in 64-bit words: setting, counting and joining bits, and writing down what the ones say.
 
-Each function is compiled more than once and chosen when the module is loaded: a wheel must run on
+The loops are compiled more than once and chosen when the module is loaded: a wheel must run on
 every machine, and a machine without a population count needs ten times as long for one.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -21,7 +21,7 @@ cdef extern from * nogil:
 
     static inline uint32_t first_one(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
     static inline void fetch_line(const void* p) { __builtin_prefetch(p); }
-    // Where the lowest one is; 63 if there is none, without a branch.
+    // Finds the lowest one without a branch; 63 if there is none.
     INTO_EACH uint32_t first_or_last(uint64_t w) {
         return (uint32_t)__builtin_ctzll(w | (uint64_t)1 << 63);
     }
@@ -102,10 +102,10 @@ cdef extern from * nogil:
     uint32_t first_one(uint64_t word)
     void fetch_line(const void* p)
     void add_words(uint64_t* a, const uint64_t* b, uint32_t words)
-    # Keeps of a what b has as well; returns how many are left.
+    # Clears the ones of a that b lacks; returns how many ones a has left.
     uint32_t join_words(uint64_t* a, const uint64_t* b, uint32_t words)
     size_t count_ones(const uint64_t* a, size_t words)
-    # What the `count` ones of a bitmap stand for: their places, or the ids there.
+    # Each writes down what the `count` ones of a bitmap stand for: their places, or the ids there.
     void write_places(const uint64_t* bits, size_t words, size_t count, uint32_t* target)
     void write_steps(
         const uint64_t* bits, size_t words, size_t count, int64_t first, const uint32_t* bases,

@@ -1,4 +1,4 @@
-"""From a value's clues to the candidates that are true of it (clue_lookup.pxd)."""
+"""Looks up a value's clues and tests the candidates under them (clue_lookup.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort, unique
 
@@ -35,7 +35,7 @@ cdef inline const ClueRow* find_row(
 
 
 cdef void note_rows(const Plan* plan, Scratch* scratch, const ClueIndex* index) noexcept nogil:
-    """The rows of scratch.clues, each once: a text may have the same piece twice."""
+    """Notes the rows that scratch.clues find, each once: a text may have the same piece twice."""
     cdef const ClueRow* row
     cdef size_t count = scratch.clues.size(), i
     for i in range(count):
@@ -66,7 +66,8 @@ cdef void pair_elements(const Plan* plan, Scratch* scratch, const ClueIndex* ind
 
 
 cdef void keep_common(Scratch* scratch, const uint32_t* leaves, uint32_t count) noexcept nogil:
-    """Both ascend; the longer one is searched in steps that double."""
+    """Keeps the candidates that are among the leaves. Both ascend; the leaves, which are more, are
+    searched in steps that double."""
     cdef size_t kept = 0, i
     cdef uint32_t at = 0, reach
     for i in range(scratch.found.size()):
@@ -87,7 +88,8 @@ cdef void keep_common(Scratch* scratch, const uint32_t* leaves, uint32_t count) 
 cdef void find_common(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const ClueIndex* index
 ) noexcept nogil:
-    """Where a predicate must have every clue of the value: what all rows list, shortest first."""
+    """Tests what all rows list, the shortest row first, where a predicate must have every clue of
+    the value."""
     cdef const ClueRow* row
     cdef const ClueRow* best = NULL
     cdef size_t i

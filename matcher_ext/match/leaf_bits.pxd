@@ -1,4 +1,4 @@
-"""Which leaves are true of a visit's values, as bits: the predicate index of plan.pxd at work.
+"""Sets the bits of the leaves that are true of a visit's values, by the predicate index of a plan.
 
 A value's rank among the attribute's keys cuts each ordered group of leaves in two; `=`, `in` and
 their negations are single leaves of the key's row. Nothing is looked at leaf by leaf except
@@ -11,9 +11,11 @@ from matcher_ext.plan.plan cimport Plan
 from matcher_ext.plan.predicate_index cimport AttributeIndex
 from matcher_ext.values.catalog cimport CatalogTable
 
+# Finds the rank of the first key that is not below a number.
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
 ) noexcept nogil
+# Finds the rank of a text among the keys, or key_count.
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
@@ -21,4 +23,5 @@ cdef uint32_t find_text(
 cdef void fill_carried(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
+# Sets the bits of `is missing` for the attributes that the visit does not carry.
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil

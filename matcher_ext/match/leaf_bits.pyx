@@ -1,4 +1,4 @@
-"""The first step of matching: bits of leaves from a visit's values (leaf_bits.pxd)."""
+"""Fills the bits of leaves, the first step of matching: ranks first, then rows (leaf_bits.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
@@ -26,12 +26,11 @@ cdef enum:
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
 ) noexcept nogil:
-    """The rank of the first key that is not below."""
+    """Halves the keys without a branch: which half it is, is as good as random."""
     cdef const int64_t* keys = plan.keys + attribute.keys
     cdef uint32_t first = 0, count = attribute.key_count, half
     if count == 0:
         return 0
-    # Halves without a branch: which one it is as good as random.
     while count > 1:
         half = count >> 1
         first += half * (keys[first + half - 1] < word)
@@ -42,7 +41,7 @@ cdef uint32_t find_number(
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil:
-    """The rank of a key, or key_count."""
+    """Looks a text up in the attribute's table."""
     cdef const TextKey* table = plan.texts + attribute.keys
     cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
     cdef size_t place = first_place(hash, attribute.mask)
@@ -80,8 +79,13 @@ cdef void mark_intervals(
     bint exact,
     bint truth,
 ) noexcept nogil:
-    """Of each class only those near enough to reach the rank; a few are not worth the search. Of a
-    class, no interval is narrower than half the widest: those that begin that near hold it."""
+    """Marks the intervals that contain the value. A few are not worth a search and are all
+    compared.
+
+    Of many, only those of each class are looked at that begin near enough to reach the rank. An
+    interval is at least half its class's widest, so one that starts within that half contains the
+    value: no test.
+    """
     cdef uint32_t first = 0, stop, width, low, near, end
     if count <= FEW_INTERVALS:
         mark_holding(scratch, bounds, 0, count, leaf, rank, exact, truth)
@@ -109,7 +113,8 @@ cdef inline void mark_holding(
     bint exact,
     bint truth,
 ) noexcept nogil:
-    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
+    """Compares intervals: one holds the value if its ends' ranks are on both sides (or on it, if
+    exact)."""
     cdef uint32_t below = rank + exact          # low < below
     cdef uint32_t word, stop, i
     cdef uint64_t held
@@ -129,11 +134,11 @@ cdef inline void mark_holding(
 cdef inline uint32_t find_low(
     const Bound* bounds, uint32_t first, uint32_t end, uint32_t low
 ) noexcept nogil:
-    """By binary search in a class: the first whose lower bound is not below."""
+    """Finds the first interval of a class whose lower bound is not below, by halves without a
+    branch."""
     cdef uint32_t count = end - first, half
     if count == 0:
         return first
-    # Halves without a branch: which one it is as good as random.
     while count > 1:
         half = count >> 1
         first += half * (bounds[first + half - 1].low < low)
@@ -144,7 +149,7 @@ cdef inline uint32_t find_low(
 cdef inline uint32_t find_class(
     const Bound* bounds, uint32_t first, uint32_t end, uint32_t width
 ) noexcept nogil:
-    """By binary search: the first of a class that is not below."""
+    """Finds the first interval of a class that is not below, by binary search."""
     cdef uint32_t middle
     if width_class(bounds[end - 1].low, bounds[end - 1].high) < width:
         return end
@@ -193,7 +198,8 @@ cdef void fill_scalar(
 cdef void fill_set(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
 ) noexcept nogil:
-    """The set's elements that some predicate names are scratch.points[first_point:]."""
+    """Fills the leaves of a set, whose elements that predicates name are
+    scratch.points[first_point:]."""
     cdef uint64_t* bits = scratch.bits.data()
     cdef const RoleIndex* role
     cdef const PointRow* row
@@ -251,7 +257,8 @@ cdef bint has_rank(int type) noexcept nogil:
 
 
 cdef Rank find_rank(
-    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type, int64_t word
+    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type,
+    int64_t word,
 ) noexcept nogil:
     cdef Rank found
     if type == STRING:
@@ -272,7 +279,7 @@ cdef Rank find_rank(
 
 
 cdef void find_ranks(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
-    """Of all values before any is used: the rows that they lead to are fetched meanwhile."""
+    """Finds the ranks of all values before any is used, and fetches the rows that they lead to."""
     cdef const AttributeIndex* attribute
     cdef const PointRow* row
     cdef uint32_t number
@@ -321,7 +328,7 @@ cdef void fill_carried(
 
 
 cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil:
-    """Asks the memory for what is read first, of all attributes at once."""
+    """Fetches what is read first, of all attributes at once."""
     cdef const AttributeIndex* attribute
     cdef size_t i
     for i in range(scratch.visit.carried.size()):

@@ -1,4 +1,4 @@
-"""The matcher of one visit over a frozen plan: see matching.pxd for the steps."""
+"""Matches one visit over a frozen plan: see matching.pxd for the steps."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -118,7 +118,7 @@ cdef void run_partition(
 cdef void run_routed(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const Partition* partition
 ) noexcept nogil:
-    """Records by the sellers that the walk reaches."""
+    """Runs the routed records of the sellers that the walk reaches."""
     cdef const Seller* seller
     cdef uint32_t i
     if not set_out(plan, table, scratch):
@@ -135,7 +135,8 @@ cdef void run_routed(
 cdef void run_last_hops(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t first, uint32_t end
 ) noexcept nogil:
-    """The edge is asked last: few campaigns are true, and an edge is seldom known yet."""
+    """Runs a seller's records, and asks the edge last: few campaigns are true, and an edge is
+    seldom known yet."""
     cdef const LastHop* hop
     cdef const uint32_t* record
     cdef uint32_t i
@@ -192,7 +193,7 @@ cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nog
 
 
 cdef inline void fetch_words(const uint32_t* words, uint32_t first, uint32_t end) noexcept nogil:
-    """The first lines; what is read one after another is fetched by the machine from then on."""
+    """Fetches the first lines; what is read one after another the machine fetches from then on."""
     cdef uint32_t place
     for place in range(first, min(end, first + FETCHED), 16):
         fetch_line(words + place)
@@ -239,7 +240,7 @@ cdef void run_inner_stream(
     cdef uint32_t header = stream[0]
     cdef uint32_t ors = stream_ors(header)
     cdef uint32_t records = stream_records(header)
-    cdef uint32_t i
+    cdef uint32_t i, _
     stream += 1
     if header & STREAM_LONG:
         ors = stream[0]
@@ -252,7 +253,7 @@ cdef void run_inner_stream(
         for i in range(stream[1]):
             scratch.matched.push_back(stream[0] + i)
         stream += 2
-    for i in range(records):
+    for _ in range(records):
         run_soon(plan, table, scratch, stream)
         stream = next_record(stream)
 
@@ -288,7 +289,7 @@ cdef void run_levels(
 # 7. Clear.
 
 cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    """Whole words: what else is in them is to be cleared as well."""
+    """Clears whole words: what else is in them is to be cleared as well."""
     if first < end:
         memset(
             &scratch.bits[first >> 6], 0, (((end - 1) >> 6) - (first >> 6) + 1) * sizeof(uint64_t)

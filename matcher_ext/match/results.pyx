@@ -1,4 +1,4 @@
-"""From the bits of terminals and the entries of records to ids (results.pxd)."""
+"""Reads bits of terminals and entries of records, and writes ids (results.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector

@@ -19,13 +19,13 @@ from matcher_ext.values.catalog cimport CatalogTable
 cdef enum:
     ENOUGH = 64         # lanes that wait for others to join them: rounds of few do not pay
 
-# A record whose program is true.
+# Sets the target and lists the entries of a record whose program is true.
 cdef void pass_record(Scratch* scratch, const uint32_t* record) noexcept nogil
 # Runs a record at once, whatever its program.
 cdef void run_record(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil
-# Rounds until no more than `left` records wait.
+# Runs rounds until no more than `left` records wait.
 cdef void run_rounds(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, size_t left
 ) noexcept nogil

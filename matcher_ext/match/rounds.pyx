@@ -1,4 +1,4 @@
-"""Rounds in three steps (rounds.pxd): look the tests up, answer what has no bit, go on."""
+"""Runs rounds in three steps (rounds.pxd): look the tests up, answer what has no bit, go on."""
 from libc.stdint cimport uint32_t
 
 from matcher_ext.machine.bitmaps cimport set_bit
@@ -112,7 +112,7 @@ cdef extern from * nogil:
 
 
 def step_by_eights(bint wanted):
-    """For tests, which go both ways: whether this machine can."""
+    """Chooses how to step, for tests, which go both ways; says whether this machine can."""
     return use_eights(wanted)
 
 
@@ -137,7 +137,8 @@ cdef void run_record(
 
 
 cdef size_t look_up(const Plan* plan, Scratch* scratch) noexcept nogil:
-    """The tests of all lanes. Lanes whose atom has no bit are listed in `passed`, which is free."""
+    """Looks up the tests of all lanes; lists those whose atom has no bit in `passed`, which is
+    free."""
     cdef Lanes* lanes = &scratch.lanes
     cdef const uint32_t* bits = <const uint32_t*>scratch.bits.data()
     cdef uint32_t filled = plan.totals.filled
@@ -156,7 +157,7 @@ cdef size_t look_up(const Plan* plan, Scratch* scratch) noexcept nogil:
 cdef void answer(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, size_t asked
 ) noexcept nogil:
-    """As if the lanes that look_up listed had bits."""
+    """Answers the lanes that look_up listed, as if they had bits."""
     cdef Lanes* lanes = &scratch.lanes
     cdef uint32_t lane
     cdef size_t i
@@ -183,7 +184,7 @@ cdef void run_rounds(
 
 
 cdef void run_few(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
-    """The rest of each program."""
+    """Runs the rest of each program, one after another."""
     cdef Lanes* lanes = &scratch.lanes
     cdef size_t i
     for i in range(lanes.count):

@@ -1,4 +1,5 @@
-"""Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
+"""Runs programs (plan.pxd) and answers what they ask: lazy leaves, slots, code and the walk
+behind."""
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.machine.bitmaps cimport fetch_line, get_bit
@@ -22,23 +23,24 @@ cdef struct Match:
     const CatalogTable* table
     Scratch* scratch
 
-# Whether a definition is true of the visit; evaluated at most once.
+# Says whether a definition is true of the visit; it is evaluated at most once.
 cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
+# Says for the rest of the visit whether a definition is true.
 cdef void answer_definition(
     const Match* match, uint32_t definition, Truth truth
 ) noexcept nogil
-# A lazy leaf or a slot that was not asked yet.
+# Asks a lazy leaf or a slot that was not asked yet.
 cdef bint ask_first(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil
-# Before a match is run: what a slot is to answer for this visit, instead of its program.
+# Sets what a slot answers for this visit instead of its program, before a match is run.
 cdef void preset_slot(const Plan* plan, Scratch* scratch, uint32_t slot, bint truth) noexcept nogil
-# The same, by another plan's definition: see Scratch.definitions.
+# Lets another plan's definition answer for a slot: see Scratch.definitions.
 cdef void replace_slot(const Plan* plan, Scratch* scratch, uint32_t slot) noexcept nogil
 # Sets out on the walk, once for a visit. False: it comes from no publisher of the graph.
 cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 cdef void forget_asked(Scratch* scratch) noexcept nogil
-# A program with two words an instruction, `without` so many of its last tests.
+# Runs a wide program, `without` so many of its last tests.
 cdef bint run_wide(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
     uint32_t without,
@@ -48,7 +50,7 @@ cdef bint run_wide(
 cdef inline bint ask(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """A lazy leaf or a slot. Most were asked before: those are not worth a call."""
+    """Asks a lazy leaf or a slot. Most were asked before: those are not worth a call."""
     cdef uint8_t memo = scratch.memos[atom - plan.totals.filled]
     if memo == IS_TRUE or memo == IS_FALSE:
         return memo == IS_TRUE
@@ -58,7 +60,7 @@ cdef inline bint ask(
 cdef inline void fetch_asked(
     const Plan* plan, const Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """What asking for it reads first."""
+    """Fetches what asking for an atom reads first."""
     fetch_line(&scratch.memos[atom - plan.totals.filled])
     if atom < plan.totals.leaves:
         fetch_line(lazy_test(plan, atom))
@@ -75,7 +77,7 @@ cdef inline bint run_program(
 cdef inline bint run_without_last(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program
 ) noexcept nogil:
-    """An AND but for its last test, which is a single one."""
+    """Runs an AND but for its last test, which is a single one."""
     if is_wide(program):
         return run_wide(plan, table, scratch, program, 1)
     return run_narrow(plan, table, scratch, tests_of(program), test_words(program) - 1)

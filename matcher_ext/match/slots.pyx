@@ -1,4 +1,4 @@
-"""Lazy leaves and slots, each evaluated at most once per visit (slots.pxd)."""
+"""Evaluates lazy leaves and slots, each at most once per visit (slots.pxd)."""
 from libc.stdint cimport uint32_t
 
 from matcher_ext.machine.bitmaps cimport get_bit
@@ -59,7 +59,7 @@ cdef bint ask_meaning(
 cdef bint ask_answerer(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t slot
 ) noexcept nogil:
-    """What it left open, or is still about to say, is not true."""
+    """Asks the code behind a slot. What it left open, or is still about to say, is not true."""
     cdef Answerer* answerer = &scratch.answerers[scratch.answered_by[slot] - 1]
     cdef Match match = Match(plan, table, scratch)
     if not answerer.was_asked:
@@ -116,7 +116,7 @@ cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch)
 cdef bint ask_reach(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
 ) noexcept nogil:
-    """The first one asked for a visit sets out on the walk; the others find it done."""
+    """Asks a reach: the first of a visit sets out on the walk, the others find it done."""
     cdef const Reach* reach = &plan.routes.reaches[number]
     cdef Match asker = Match(plan, table, scratch)
     cdef Reached found

@@ -1,4 +1,4 @@
-"""A table of names, and what is reached through them (definitions.pxd)."""
+"""Keeps the table of names; walks nodes to the references below them (definitions.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector

@@ -1,4 +1,4 @@
-"""A pipeline of four steps in front of `intern` (interning.pxd)."""
+"""Fetches in four steps ahead of `intern` (interning.pxd)."""
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
@@ -16,7 +16,7 @@ cdef enum:
 cdef inline uint32_t first_found(
     const NodeStore* store, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """What stands in a node's slot: nearly always the node itself, if it is there at all."""
+    """Returns what stands in a node's slot: nearly always the node itself, if the store has it."""
     return store.table[first_place(form.nodes[node].hash, store.table.size() - 1)]
 
 

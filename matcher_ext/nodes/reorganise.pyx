@@ -1,4 +1,4 @@
-"""Algorithms 2 and 3 over a store's nodes (reorganise.pxd)."""
+"""Marks sets of nodes and searches known parents for the largest cover (reorganise.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
@@ -61,7 +61,7 @@ cdef uint32_t find_largest(
     uint32_t* left,
     vector[uint32_t]* largest,
 ) noexcept nogil:
-    """The node that stands for most of the open children, which are marked, and only for them."""
+    """Finds the node that stands for most of the open children, which are marked, and no others."""
     cdef vector[uint32_t] content
     cdef const vector[uint32_t]* parents
     cdef const StoredNode* node
@@ -176,7 +176,7 @@ cdef void tie_node(NodeStore* store, uint32_t node) noexcept nogil:
 
 
 cdef void replace_links(NodeStore* store, uint32_t holder, uint32_t node) noexcept nogil:
-    """The holder takes the node in the place of the node's own links."""
+    """Puts the node in the place of its own links among the holder's links."""
     cdef const StoredNode* made = &store.nodes[node]
     cdef StoredNode* changed = &store.nodes[holder]
     cdef uint32_t* links = store.links.data() + changed.first

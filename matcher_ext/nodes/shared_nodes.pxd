@@ -1,4 +1,5 @@
-"""Finds, makes and removes the nodes of a store (store.pxd): one for each content, by use counts."""
+"""Finds, makes and removes the nodes of a store (store.pxd): one for each content, by use
+counts."""
 from libc.stdint cimport uint32_t
 
 from matcher_ext.nodes.store cimport NodeStore
@@ -6,14 +7,15 @@ from matcher_ext.values.normal_form cimport NormalForm
 
 cdef void open_store(NodeStore* store) noexcept nogil
 
-# Call once per form, before its first `intern`. Also gives back the memory of what was removed, when
-# most of it is waste.
+# Prepares a store for a form; to be called once, before the form's first `intern`. Gives back the
+# memory of what was removed, when most of it is waste.
 cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
-# The node of this content, or NOTHING.
+# Finds the node of this content, or NOTHING.
 cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
-# The node of this content, made if there is none; the caller owns one use of it. Every name
-# below must have a definition.
+# Finds the node of this content, or makes it; the caller owns one use of it. Every name below must
+# have a definition.
 cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
+# Gives back one use of a node; the last one removes it.
 cdef void release(NodeStore* store, uint32_t node) noexcept nogil
 
 # Gives a definition another root: takes over the caller's use of it, releases the old one.

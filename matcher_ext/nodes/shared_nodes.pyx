@@ -1,4 +1,5 @@
-"""Hash-consed nodes with use counts (shared_nodes.pxd). Knows nothing of visits, ids or matching."""
+"""Hash-consed nodes with use counts (shared_nodes.pxd). Knows nothing of visits, ids or
+matching."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -70,7 +71,7 @@ cdef void unplace(NodeStore* store, uint32_t node) noexcept nogil:
 cdef bint is_same(
     NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """Full comparison; linear, because what was found equal is remembered in the memo."""
+    """Compares in full, in linear time: the memo remembers what was found equal."""
     if store.memo[node] != NOTHING:
         return store.memo[node] == stored
     cdef const StoredNode* a = &store.nodes[stored]
@@ -103,7 +104,7 @@ cdef bint is_same(
 cdef bint is_same_nested(
     NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """By what its links flatten to."""
+    """Compares a node with nested links by what they flatten to."""
     cdef const NormalNode* wanted = &form.nodes[node]
     cdef vector[uint32_t] content
     cdef uint32_t i
@@ -166,7 +167,7 @@ cdef inline bint keeps_parts(const NodeStore* store) noexcept nogil:
 cdef bint is_of_part(
     const NormalForm* form, uint32_t part, uint32_t child, uint32_t* at
 ) noexcept nogil:
-    """Whether a part has this child. Both are asked for by hash, ascending: `at` goes along."""
+    """Says whether a part has this child. Callers ask by ascending hash, and `at` goes along."""
     cdef const uint32_t* children = form.edges.data() + form.nodes[part].first
     cdef uint64_t hash = form.nodes[child].hash
     cdef uint32_t i
@@ -304,7 +305,8 @@ cdef void compact_links(NodeStore* store) noexcept nogil:
 
 
 cdef void compact_values(NodeStore* store) noexcept nogil:
-    """Predicates keep their numbers. Places are 32 bits wide: waste must not use them up."""
+    """Copies values that are in use; predicates keep their numbers. Places have 32 bits, which
+    waste must not use up."""
     cdef vector[Predicate] copies
     cdef vector[int64_t] words
     cdef vector[char] bytes

@@ -1,4 +1,5 @@
-"""Totals and names; then the parts that leaf_checks.pyx and record_checks.pyx know."""
+"""Checks totals and names, then calls the checks of leaves, clues, records and routes
+(checking.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 
 from matcher_ext.plan.clue_checks cimport check_clues

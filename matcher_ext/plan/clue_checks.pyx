@@ -30,7 +30,7 @@ cdef bint rows_fit(const Plan* plan, const ClueIndex* index, uint32_t end) noexc
 
 
 cdef const char* check_clues(const Plan* plan) noexcept nogil:
-    """After the attributes: each one's leaves are in range."""
+    """Checks the clues of each attribute, whose leaves are known to be in range."""
     cdef const RoleIndex* role
     cdef const ClueIndex* index
     cdef uint32_t end

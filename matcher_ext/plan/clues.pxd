@@ -56,7 +56,7 @@ cdef struct Clue:
 cdef bint list_clues(
     PredicateView view, const Predicate* predicate, vector[Clue]* clues
 ) noexcept nogil
-# False for a predicate that can only be tested.
+# Says whether a predicate has clues; one without can only be tested.
 cdef bint has_clues(PredicateView view, const Predicate* predicate) noexcept nogil
 # Appends the clues of a visit's value. Those of EVERY_ELEMENT are for find_every alone.
 cdef void find_clues(
@@ -66,6 +66,7 @@ cdef void find_clues(
     const uint64_t* shapes,
     vector[uint64_t]* clues,
 ) noexcept nogil
+# Appends the clues of all elements, each of which an `only of` must list.
 cdef void find_every(
     const CatalogTable* table, const Visit* visit, uint32_t attribute, vector[uint64_t]* clues
 ) noexcept nogil

@@ -1,4 +1,4 @@
-"""Reads a plan's graph from the top (graph.pxd)."""
+"""Evaluates, copies, explains and draws nodes of a plan's graph (graph.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
@@ -39,7 +39,7 @@ cdef Truth combine(
     GraphScratch* scratch,
     const PlanNode* node,
 ) noexcept nogil:
-    """And / or by Kleene's tables: one child may settle it, else undefined wins."""
+    """Evaluates an and / or by Kleene's tables: one child may settle it, else undefined wins."""
     cdef Truth settles = FALSE if node.kind == NORMAL_AND else TRUE
     cdef Truth result = TRUE if node.kind == NORMAL_AND else FALSE
     cdef Truth truth
@@ -119,7 +119,8 @@ cdef uint32_t copy_reference(
 cdef uint32_t copy_node(
     const Plan* plan, uint32_t number, vector[uint32_t]* copies, NormalForm* form
 ) noexcept nogil:
-    """The hashes are those that normal.pyx gives, so that copies meet what is there already."""
+    """Copies a node with the hash that normal.pyx gives it, so that it meets what is there
+    already."""
     cdef const PlanNode* node = &plan.nodes[number]
     cdef vector[uint32_t] children
     cdef NormalNode made
@@ -243,7 +244,7 @@ cdef int find_reasons(
 # Pictures.
 
 cdef str draw_node(const Plan* plan, CompiledCatalog catalog, uint32_t root, str title):
-    """The graph below a node in Graphviz's language; a definition is drawn by its name."""
+    """Draws the graph below a node; a definition is drawn by its name."""
     cdef uint32_t number, i
     cdef const PlanNode* node
     lines = ["digraph expression {", f"  label={quote(title)};", "  node [shape=box];"]

@@ -29,5 +29,5 @@ cdef cppclass Graph:
 cdef const char* thaw_graph(
     const Plan* plan, const CatalogTable* table, Graph* graph
 ) noexcept nogil
-# Lets a plan point to it.
+# Lets a plan point to a graph.
 cdef void lend_graph(const Graph* graph, Plan* plan) noexcept nogil

@@ -1,4 +1,4 @@
-"""From slots and streams to nodes, each after its children (graph_from_plan.pxd)."""
+"""Makes nodes of slots and streams, each after its children (graph_from_plan.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
@@ -19,7 +19,7 @@ from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.normal_form cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE
 
 cdef cppclass Setters:
-    """By bit that records and streams set: the nodes that do."""
+    """The nodes that set each bit which records and streams set."""
     uint32_t first_bit
     vector[uint32_t] firsts         # by bit, into nodes
     vector[uint32_t] ends           # those found so far
@@ -58,7 +58,7 @@ cdef uint64_t count_record(const Plan* plan, uint64_t at, Setters* setters) noex
 cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
     cdef uint32_t bits = plan.totals.bits - plan.levels[0]
     cdef uint64_t at, i
-    cdef uint32_t total = 0, count, k
+    cdef uint32_t total = 0, count, k, _
     cdef StreamParts stream
     setters.first_bit = plan.levels[0]
     setters.firsts.assign(bits + 1, 0)
@@ -74,7 +74,7 @@ cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
         for k in range(stream.or_count):
             count_setter(setters, plan.records[stream.ors + k])
         at = stream.records
-        for k in range(stream.record_count):
+        for _ in range(stream.record_count):
             at = count_record(plan, at, setters)
     for i in range(bits + 1):
         count = setters.firsts[i]
@@ -97,7 +97,8 @@ cdef uint32_t add_reference(Thaw* thaw, uint32_t definition, bint negated) noexc
 
 
 cdef void thaw_slots(Thaw* thaw) noexcept nogil:
-    """Whoever asks a definition's slot gets a reference to the definition."""
+    """Makes trees of the slots; whoever asks a definition's slot gets a reference to the
+    definition."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] owners
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
@@ -175,7 +176,7 @@ cdef void thaw_leaf_streams(Thaw* thaw) noexcept nogil:
 
 
 cdef uint32_t node_of_bit(Thaw* thaw, uint32_t bit) noexcept nogil:
-    """One setter is the node itself; of several it is the OR."""
+    """Returns the node of a bit: its one setter, or the OR of several."""
     cdef Setters* setters = &thaw.setters
     cdef uint32_t first = setters.firsts[bit - setters.first_bit]
     cdef uint32_t count = setters.ends[bit - setters.first_bit] - first
@@ -189,7 +190,7 @@ cdef uint32_t node_of_bit(Thaw* thaw, uint32_t bit) noexcept nogil:
 cdef void thaw_inner_streams(Thaw* thaw) noexcept nogil:
     cdef const Plan* plan = thaw.plan
     cdef StreamParts stream
-    cdef uint32_t bit, node, k
+    cdef uint32_t bit, node, k, _
     cdef uint64_t at
     for bit in range(plan.levels[0], plan.totals.terminals):
         node = node_of_bit(thaw, bit)
@@ -201,14 +202,15 @@ cdef void thaw_inner_streams(Thaw* thaw) noexcept nogil:
                 thaw, node, plan.records[stream.entries], plan.records[stream.entries + 1]
             )
         at = stream.records
-        for k in range(stream.record_count):
+        for _ in range(stream.record_count):
             at = thaw_record(thaw, at, &node, 1)
             if thaw.wrong != NULL:
                 return
 
 
 cdef void thaw_always(Thaw* thaw) noexcept nogil:
-    """Records that every visit finds: inner nodes may need them, though their entries come later."""
+    """Reads the records that every visit finds: inner nodes may need them, though their entries
+    come later."""
     cdef uint64_t i
     for i in range(section_count(thaw.plan, ALWAYS)):
         thaw_record(thaw, thaw.plan.always[i], NULL, 0)
@@ -216,7 +218,7 @@ cdef void thaw_always(Thaw* thaw) noexcept nogil:
 
 
 cdef void thaw_terminals(Thaw* thaw) noexcept nogil:
-    """Found last, but their entries come first: expressions are in the order of entries."""
+    """Reads the terminals, which are found last; their entries come first among the expressions."""
     cdef const Plan* plan = thaw.plan
     cdef uint32_t bit = plan.totals.terminals, i
     cdef Graph* graph = thaw.graph
@@ -241,7 +243,7 @@ cdef void thaw_terminals(Thaw* thaw) noexcept nogil:
 # Pairs.
 
 cdef uint32_t leaf_of_partition(const Plan* plan, uint32_t point) noexcept nogil:
-    """Of the equality with the partition's value; it may be in either role."""
+    """Finds the leaf of the equality with the partition's value; it may be in either role."""
     cdef const PointRow* row = plan.points + 2 * <size_t>point
     return row.equal if row.equal != NOTHING else row[1].equal
 
@@ -249,7 +251,8 @@ cdef uint32_t leaf_of_partition(const Plan* plan, uint32_t point) noexcept nogil
 cdef void thaw_partition(
     Thaw* thaw, const Partition* partition, vector[uint32_t]* also
 ) noexcept nogil:
-    """`also`: the leaf that finds it; guards are put behind it."""
+    """Reads a partition's records. `also` is the leaf that finds it; guards are put behind the
+    leaf."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] ends
     cdef const Guard* guard
@@ -295,7 +298,7 @@ cdef void thaw_partitions(Thaw* thaw) noexcept nogil:
 
 
 cdef void thaw_pairs(Thaw* thaw) noexcept nogil:
-    """A record that several values find is listed under each; the expressions are by entry."""
+    """Reads the records of pairs once each, though several values may list one."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] partitions        # by place of a record
     cdef uint64_t at, end = section_count(plan, RECORDS), i

@@ -5,12 +5,12 @@ Nothing in it is a pointer; checking.pyx checks every index once, so that matchi
 Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
     0 ........ pushed leaves | tested leaves | level 1 | level 2 | .. | terminals
-               \---- leaves, filled ---/      \---- inner nodes ----/
+               '---- leaves, filled ---'      '---- inner nodes ----'
 
   A leaf is a predicate. Leaves are ordered so that what is true together lies together: by
   attribute, by kind of test (Group), by bound. Behind the filled leaves come the *lazy* ones (geo,
-  globs, networks .., and intervals that few visits ask for, see deferred_intervals.pxd), tested only when a
-  program asks for them; a lazy leaf that is pushed is found by its clues.
+  globs, networks .., and intervals that few visits ask for, see deferred_intervals.pxd), tested
+  only when a program asks for them; a lazy leaf that is pushed is found by its clues.
 
 Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
 it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
@@ -47,8 +47,8 @@ all that stands below it:
   and the visit satisfies the edge from there, the last hop. So these records are listed by seller,
   and those of sellers that the walk does not reach are not looked at.
 
-What is not in the file, because it follows from what is, is made by graph_from_plan.pyx when somebody asks
-for reasons or counts:
+What is not in the file, because it follows from what is, is made by graph_from_plan.pyx when
+somebody asks for reasons or counts:
 
     expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
 
@@ -241,17 +241,18 @@ cdef struct Plan:
     uint32_t node_count
     uint32_t expression_count
 
-# Of a whole buffer, as the header says it: with 0 in its place.
+# Sums up a whole buffer, with 0 in the place of the sum itself.
 cdef uint64_t sum_buffer(const char* buffer, uint64_t size) noexcept nogil
 cdef uint64_t element_size(int section) noexcept nogil
 
+# A buffer is begun, given its sections one after another, and ended with its checksum.
 cdef void begin_buffer(vector[char]* buffer, Header* header) noexcept nogil
 cdef void put_section(
     vector[char]* buffer, Header* header, Section section, const void* source, size_t count
 ) noexcept nogil
 cdef void end_buffer(vector[char]* buffer, Header* header) noexcept nogil
 
-# Magic, version, sizes and sections; returns what is wrong, or NULL.
+# Reads magic, version, sizes and sections; returns what is wrong, or NULL.
 cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noexcept nogil
 
 cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil:
@@ -261,7 +262,7 @@ cdef inline bint is_within(uint64_t first, uint64_t count, uint64_t size) noexce
     return first + count <= size
 
 cdef inline uint32_t first_guarded(const Plan* plan, const Partition* partition) noexcept nogil:
-    """RECORDS: where those of a partition end that have no guard."""
+    """Returns where the records of a partition end that have no guard."""
     if partition.guards == partition[1].guards:
         return partition.routed
     return plan.guards[partition.guards].records
@@ -277,11 +278,11 @@ cdef inline int64_t id_of(const Plan* plan, uint32_t entry) noexcept nogil:
     return plan.totals.first_id + plan.ids[entry - plan.totals.stepped]
 
 cdef inline const Predicate* lazy_test(const Plan* plan, uint32_t leaf) noexcept nogil:
-    """Of a leaf behind the filled ones."""
+    """Returns the predicate of a leaf behind the filled ones."""
     return plan.tests.predicates + plan.totals.lazy_tests + (leaf - plan.totals.filled)
 
 cdef inline PredicateView pushed_tests(const Plan* plan, uint32_t attribute) noexcept nogil:
-    """Of an attribute's lazy leaves that are pushed, by leaf."""
+    """Returns a view of an attribute's pushed lazy leaves, whose predicates are by leaf number."""
     cdef const AttributeIndex* index = &plan.attributes[attribute]
     cdef PredicateView view = plan.tests
     view.predicates += index.lazy

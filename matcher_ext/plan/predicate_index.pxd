@@ -1,4 +1,5 @@
-"""The predicate index of a plan: which leaves are true for a value, without looking at each of them.
+"""The predicate index of a plan: which leaves are true for a value, without looking at each of
+them.
 
 Leaves are numbered so that those that one value makes true lie together: by attribute, by kind of
 test, by bound. A value is looked up once (KEYS or TEXTS), and its point says where the true leaves
@@ -76,7 +77,7 @@ cdef struct ClueRow:
 
 cdef extern from * nogil:
     """
-    // Bits of an interval's width in ranks: those of one class are as wide as each other, nearly.
+    // Counts the bits of an interval's width in ranks: those of one class are nearly as wide.
     static inline uint32_t width_class(uint32_t low, uint32_t high) {
         return low < high ? 32 - (uint32_t)__builtin_clz(high - low) : 0;
     }
@@ -84,11 +85,12 @@ cdef extern from * nogil:
     uint32_t width_class(uint32_t low, uint32_t high)
 
 cdef inline int64_t order_float(int64_t word) noexcept nogil:
-    """Float bits as an integer of the same order (no NaN, no -0.0)."""
+    """Turns float bits into an integer of the same order (no NaN, no -0.0); its own inverse."""
     return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFFLL
 
 cdef inline int group_of(const Predicate* predicate) noexcept nogil:
-    """Each negation is the group after its plain one; `is missing` is GROUPS."""
+    """Finds a predicate's group. A negation's comes after its plain one's; `is missing` is
+    GROUPS."""
     cdef int group
     if predicate.test == EQUAL:
         group = G_EQUAL

@@ -81,7 +81,7 @@ cdef bint can_join(
 
 
 cdef void close_part(Trees* trees, Part* part, uint32_t end) noexcept nogil:
-    """Makes the children of a part, which end there, one node; moves up those behind."""
+    """Makes one node of a part's children, which end at `end`; moves up those behind."""
     cdef uint32_t node = add_inner(
         trees, part.kind, trees.children.data() + part.first, end - part.first
     )
@@ -93,14 +93,14 @@ cdef void close_part(Trees* trees, Part* part, uint32_t end) noexcept nogil:
 
 
 cdef void join(Trees* trees, uint8_t kind) noexcept nogil:
-    """The last two parts become one."""
+    """Joins the last two parts."""
     cdef Part* second = &trees.parts.back()
     cdef Part* first = second - 1
     if second.kind != NORMAL_PREDICATE and second.kind != kind:
         close_part(trees, second, <uint32_t>trees.children.size())
     if first.kind != NORMAL_PREDICATE and first.kind != kind:
         close_part(trees, first, second.first)
-    # One lead less to the place that both had.
+    # The place that both led to has one lead less.
     if kind == NORMAL_AND:
         trees.leads[second.when_false] -= 1
     else:
@@ -112,7 +112,8 @@ cdef void join(Trees* trees, uint8_t kind) noexcept nogil:
 
 
 cdef bint read_plain(Trees* trees, const uint32_t* program) noexcept nogil:
-    """Whether a program is an AND of its tests and nothing else, as half of all are."""
+    """Reads a program that is an AND of its tests and nothing else, as half of all are; or
+    False."""
     cdef const uint32_t* tests = tests_of(program)
     cdef uint32_t count = count_tests(program)
     cdef uint32_t i, atom
@@ -129,7 +130,7 @@ cdef bint read_plain(Trees* trees, const uint32_t* program) noexcept nogil:
 
 
 cdef bint join_program(Trees* trees, const uint32_t* program) noexcept nogil:
-    """Leaves one part, or none of an empty program, or returns False."""
+    """Joins a program's tests to one part, or none of an empty program, or returns False."""
     cdef uint32_t count = count_tests(program)
     cdef uint32_t i
     cdef Part part

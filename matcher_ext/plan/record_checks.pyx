@@ -1,4 +1,4 @@
-"""One pass over RECORDS: each word is looked at once, and belongs to one thing.
+"""Checks RECORDS in one pass: each word is looked at once, and belongs to one thing.
 
 Nothing runs in circles: a slot asks only those before it, a stream's targets come after its node.
 """
@@ -12,9 +12,9 @@ from matcher_ext.plan.plan cimport (
     LeafStream, PairRecord, Partition, Plan, first_guarded, section_count,
 )
 from matcher_ext.plan.record_format cimport (
-    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG, count_tests, is_wide,
-    last_atom, narrow_atom, narrow_jump, program_of, stream_ors, stream_records, target_bit,
-    test_words, tests_of, wide_jump,
+    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG,
+    count_tests, is_wide, last_atom, narrow_atom, narrow_jump, program_of, stream_ors,
+    stream_records, target_bit, test_words, tests_of, wide_jump,
 )
 
 cdef cppclass Cursor:
@@ -45,7 +45,8 @@ cdef bint wide_fits(const uint32_t* tests, uint32_t count, uint32_t atoms) noexc
 
 
 cdef bint take_entries(Cursor* cursor, bint many) noexcept nogil:
-    """Entries that follow, behind those of direct terminals: a number, or a first and a count."""
+    """Checks the entries that follow: a number, or a first and a count, none of a direct
+    terminal."""
     cdef const uint32_t* words = cursor.plan.records + cursor.at
     cdef uint64_t entries = cursor.plan.totals.entries
     cursor.at += 1 + many
@@ -80,7 +81,7 @@ cdef inline bint take_record(Cursor* cursor) noexcept nogil:
 
 
 cdef bint take_stream(Cursor* cursor) noexcept nogil:
-    cdef uint32_t header, ors, records, i, wrong = 0
+    cdef uint32_t header, ors, records, i, wrong = 0, _
     cdef const uint32_t* words
     if cursor.at + 1 > cursor.size:
         return False
@@ -103,14 +104,14 @@ cdef bint take_stream(Cursor* cursor) noexcept nogil:
         wrong |= words[i] - cursor.first_target >= cursor.target_count
     if wrong or header & STREAM_ENTRIES and not take_entries(cursor, True):
         return False
-    for i in range(records):
+    for _ in range(records):
         if not take_record(cursor):
             return False
     return True
 
 
 cdef void allow_targets(Cursor* cursor, uint32_t first) noexcept nogil:
-    """Bits of inner nodes and terminals, from one on."""
+    """Allows the bits of inner nodes and terminals as targets, from one on."""
     cdef uint64_t end = (
         <uint64_t>cursor.plan.totals.terminals + cursor.plan.totals.direct
         + section_count(cursor.plan, TERMINALS) - 1
@@ -133,7 +134,7 @@ cdef const char* check_slots(Cursor* cursor) noexcept nogil:
 
 
 cdef const char* check_definitions(const Plan* plan) noexcept nogil:
-    """Each has a slot of its own, before that of its negation."""
+    """Checks that each definition has a slot of its own, before that of its negation."""
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
     cdef vector[uint8_t] is_taken
     cdef uint32_t i, slot
@@ -206,7 +207,7 @@ cdef const char* check_terminals(const Plan* plan) noexcept nogil:
 
 
 cdef const char* check_guards(Cursor* cursor, const Partition* partition) noexcept nogil:
-    """They nest, and their records follow one another."""
+    """Checks that guards nest, and that their records follow one another."""
     cdef const Plan* plan = cursor.plan
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
     cdef vector[uint32_t] ends
@@ -233,7 +234,7 @@ cdef bint take_records(Cursor* cursor, uint32_t end) noexcept nogil:
 
 
 cdef bint take_routed(Cursor* cursor, uint32_t end, vector[uint8_t]* is_routed) noexcept nogil:
-    """Each ends with a reach: it is run without its last test."""
+    """Checks routed records, which end with a reach: they are run without their last test."""
     cdef const Plan* plan = cursor.plan
     cdef const uint32_t* program
     cdef uint32_t first = plan.totals.partition_records
@@ -263,7 +264,7 @@ cdef const char* check_last_hops(const Plan* plan, const vector[uint8_t]* is_rou
             return b"a seller is malformed"
     for i in range(hops):
         hop = &plan.last_hops[i]
-        # Before the reaches, as in check_hops.
+        # An edge's slot lies before the reaches, as in check_hops.
         if hop.atom - plan.totals.leaves >= plan.routes.first_reach:
             return b"a last hop names a slot that it may not ask"
         if hop.record - plan.totals.partition_records >= is_routed.size() or (
@@ -276,7 +277,7 @@ cdef const char* check_last_hops(const Plan* plan, const vector[uint8_t]* is_rou
 
 
 cdef const char* check_bounds(const Plan* plan) noexcept nogil:
-    """Partitions in their order, one for each value and one more."""
+    """Checks that partitions are in order, one for each value and one more."""
     cdef uint64_t count = section_count(plan, PARTITIONS)
     cdef const Partition* partition = plan.partitions
     cdef uint64_t i
@@ -331,7 +332,7 @@ cdef const char* check_partitions(Cursor* cursor) noexcept nogil:
 
 
 cdef const char* check_pair_records(Cursor* cursor) noexcept nogil:
-    """A leaf before each record; PAIR_RECORDS name the places of records and no others."""
+    """Checks that a leaf stands before each record, and that PAIR_RECORDS name no other places."""
     cdef const Plan* plan = cursor.plan
     cdef uint64_t first = cursor.at, i
     cdef vector[uint8_t] is_record

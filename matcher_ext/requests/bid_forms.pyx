@@ -193,7 +193,9 @@ cdef bint read_browser(
     reading.found.clear()
     walk_request(tape, imp, reading, &source.paths[1], &reading.found)
     if reading.found.size() and is_text(&tape.tokens[reading.found[0]]):
-        set_agent(table, source.attribute, text_of(tape, &tape.tokens[reading.found[0]]), name, visit)
+        set_agent(
+            table, source.attribute, text_of(tape, &tape.tokens[reading.found[0]]), name, visit
+        )
     return True
 
 
@@ -322,7 +324,9 @@ cdef bint read_consents(
     text = text_of(tape, &tape.tokens[place])
     if memchr(text.bytes, b"=", text.length) != NULL:
         return False                    # padded by its sender: Python knows if that is right
-    if not read_consent(text.bytes, text.length, source.reader == VENDORS, &reading.consent, &consent):
+    if not read_consent(
+        text.bytes, text.length, source.reader == VENDORS, &reading.consent, &consent
+    ):
         return True
     if source.reader == CONSENT:
         set_boolean(table, visit, attribute, is_allowed(&consent))

@@ -301,7 +301,8 @@ cdef bint set_country(
 
 
 cdef bint set_video_start(
-    const CatalogTable* table, uint32_t attribute, const Tape* tape, const Token* token, Visit* visit
+    const CatalogTable* table, uint32_t attribute, const Tape* tape, const Token* token,
+    Visit* visit,
 ) except -1:
     cdef int64_t delay = 0
     if token.kind != WHOLE:

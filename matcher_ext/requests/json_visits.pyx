@@ -55,10 +55,10 @@ cdef bint read_members(
 ) except -1:
     """Of an object whose names begin with the first `prefix` bytes of reading.name."""
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t member, at = place + 1
+    cdef uint32_t _, at = place + 1
     cdef Text name
     cdef uint32_t attribute
-    for member in range(tokens[place].length):
+    for _ in range(tokens[place].length):
         name = text_of(tape, &tokens[at])
         if name.length + prefix > LONGEST_NAME:
             return False
@@ -227,16 +227,17 @@ cdef bint read_wholes(
 cdef bint read_position(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
 ) except -1:
-    """`{"lat": .., "lon": ..}` or `[lat, lon]`; of a name that stands there twice the last counts."""
+    """`{"lat": .., "lon": ..}` or `[lat, lon]`; of a name that stands there twice the last
+    counts."""
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t latitude = NOTHING, longitude = NOTHING, member, at = place + 1
+    cdef uint32_t latitude = NOTHING, longitude = NOTHING, _, at = place + 1
     cdef Text name
     if tokens[place].kind == LIST:
         if tokens[place].length == 2:
             latitude = at
             longitude = tokens[at].next
     else:
-        for member in range(tokens[place].length):
+        for _ in range(tokens[place].length):
             name = text_of(tape, &tokens[at])
             if name.length == 3 and name.bytes[0] == b"l":
                 if name.bytes[1] == b"a" and name.bytes[2] == b"t":

@@ -1,7 +1,8 @@
-"""Visits as the index sees them, for tests and for whoever looks for a reason: names to typed values.
+"""Visits as the index sees them, for tests and for whoever looks for a reason: names to typed
+values.
 
-Texts and numbers are themselves, sets are tuples in ascending order, an address is its two halves, a
-position latitude and longitude.
+Texts and numbers are themselves, sets are tuples in ascending order, an address is its two halves,
+a position latitude and longitude.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -32,8 +33,8 @@ def read_request(
     BidReader reader not None, Stamps stamps not None, bytes body not None, int64_t moment,
     bint is_described=True,
 ):
-    """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without its
-    stamps; None where it is given back. Undescribed, only its reading takes time."""
+    """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without
+    its stamps; None where it is given back. Undescribed, only its reading takes time."""
     cdef CompiledCatalog catalog = reader.catalog
     cdef Tape tape
     cdef Asked asked

@@ -193,7 +193,7 @@ cdef const char* check_nodes(const RoutePlan* plan) noexcept nogil:
 
 
 cdef const char* check_ends(const RoutePlan* plan, uint32_t slots) noexcept nogil:
-    """Reaches and sources."""
+    """Checks reaches and sources."""
     cdef const RouteHeader* header = header_of(plan)
     cdef const RouteNode* before = NULL
     cdef const RouteNode* node

@@ -1,4 +1,5 @@
-"""What happens to a request of a known caller: admitted, metered, answered, counted (fast_endpoint.pxd)."""
+"""What happens to a request of a known caller: admitted, metered, answered, counted
+(fast_endpoint.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint32_t, uint64_t
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec

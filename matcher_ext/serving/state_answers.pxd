@@ -19,7 +19,7 @@ from matcher_ext.requests.json_visits cimport Reading, Stamps
 from matcher_ext.serving.answer_texts cimport Choice, Items
 
 cdef enum:
-    MOST_WARNINGS = 50              # as exchange/serving/answers.py says; a test holds them together
+    MOST_WARNINGS = 50              # as exchange/serving/answers.py says; a test compares them
 
 cdef class Workplace:
     """The memory of one request at a time, and what is to be counted and kept of it."""

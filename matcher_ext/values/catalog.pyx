@@ -1,4 +1,4 @@
-"""The catalogue as compiled code reads it: attributes by number, names by hash table.
+"""Compiles the rows of a catalogue into its table, and finds names there (catalog.pxd).
 
 Takes plain rows, so that this package needs nothing of the packages above it.
 """
@@ -115,7 +115,7 @@ cdef class CompiledCatalog:
         return len(self.rows)
 
     def with_lists(self, lists):
-        """The same catalogue that knows these managed lists."""
+        """Makes the same catalogue, which knows these managed lists."""
         return CompiledCatalog(self.rows, lists)
 
     cdef int _add(self, str name, int type, domain, bint required) except -1:

@@ -1,8 +1,8 @@
 """The normal form of expressions: what the index takes.
 
-It has node kinds of its own, without negation, so that "no not after normalisation" is a fact of the
-types. It is exact in Kleene's logic (true, false AND undefined), so it also serves definitions that
-are used under `not`. TRUE and FALSE occur only as a root.
+It has node kinds of its own, without negation, so that "no not after normalisation" is a fact of
+the types. It is exact in Kleene's logic (true, false AND undefined), so it also serves definitions
+that are used under `not`. TRUE and FALSE occur only as a root.
 
 `normalise` (normal.pxd) appends one root to `roots`; `normalise_texts` parses and appends many. One
 form takes any number of expressions; `clear_form` keeps the memory for the next ones.

@@ -1,4 +1,4 @@
-"""Orders of values: sorts operands, and finds one among sorted ones."""
+"""Sorts operands of predicates and elements of visits, and finds one among sorted ones."""
 from libc.stdint cimport int64_t
 
 cdef extern from * nogil:
@@ -23,12 +23,12 @@ cdef extern from * nogil:
     static inline void sort_texts(int64_t* first, int64_t* last, const char* pool) {
         std::sort(first, last, TextLess{pool, pool});
     }
-    // Lower bound of a text of another pool among sorted texts.
+    // Finds the lower bound of a text of another pool among sorted texts.
     static inline const int64_t* find_text(const int64_t* first, const int64_t* last,
                                            const char* pool, int64_t text, const char* text_pool) {
         return std::lower_bound(first, last, text, TextLess{pool, text_pool});
     }
-    // Floats as their bits; none is NaN.
+    // Sorts floats that are given as their bits; none is NaN.
     static inline void sort_floats(int64_t* first, int64_t* last) {
         std::sort(first, last, [](int64_t a, int64_t b) {
             double x, y;

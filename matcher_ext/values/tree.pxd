@@ -2,8 +2,9 @@
 
     text --parser--> Tree (as written) --normal--> NormalForm (as indexed, normal_form.pxd)
 
-Plain structs linked by 32-bit numbers. `parse_text` (parser.pxd) fills a tree; if it finds problems,
-`problems` is not empty and there is no root. `clear_tree` keeps the memory for the next text.
+Plain structs linked by 32-bit numbers. `parse_text` (parser.pxd) fills a tree; if it finds
+problems, `problems` is not empty and there is no root. `clear_tree` keeps the memory for the next
+text.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector

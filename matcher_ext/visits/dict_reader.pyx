@@ -55,7 +55,8 @@ cdef int read_value(
 
 
 cdef const char* read_utf8(str value, Py_ssize_t* length) except? NULL:
-    """NULL without an exception for text that is no Unicode (a lone surrogate)."""
+    """Returns a text's bytes, or NULL without an exception if it is no Unicode (a lone
+    surrogate)."""
     try:
         return PyUnicode_AsUTF8AndSize(value, length)
     except UnicodeEncodeError:
@@ -65,7 +66,7 @@ cdef const char* read_utf8(str value, Py_ssize_t* length) except? NULL:
 cdef int read_number(
     const CatalogTable* table, Visit* visit, uint32_t attribute, object value
 ) except -1:
-    """An integer of any size; more than 64 bits is a number only to a float attribute."""
+    """Reads an integer of any size; beyond 64 bits it is a number only to a float attribute."""
     cdef int overflows = 0
     cdef int64_t word = PyLong_AsLongLongAndOverflow(value, &overflows)
     if not overflows:
@@ -99,7 +100,8 @@ cdef int read_point(
 
 
 cdef bint is_number(object value) except -1:
-    """A coordinate: the range check also keeps huge integers from overflowing a float."""
+    """Says whether a value may be a coordinate; the range keeps integers from overflowing a
+    float."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -180 <= value <= 180
 
 

@@ -73,7 +73,7 @@ cdef uint32_t count_shared(
     PredicateView view, const Predicate* predicate, const Visit* visit, const Value* value,
     bint only_first,
 ) noexcept nogil:
-    """How many of the visit's elements are listed: a search of the list for each element."""
+    """Counts the visit's elements that the predicate lists, by a search for each."""
     cdef const int64_t* words = view.words + predicate.first
     cdef const int64_t* end = words + predicate.count
     cdef const int64_t* found
@@ -121,6 +121,6 @@ cdef bint test_point(
 
 
 cdef inline bint is_far_north_or_south(double lat1, double lat2, double km) noexcept nogil:
-    """Whether latitudes alone are further apart, by more than the distance's rounding errors: most
-    circles are out of question without a sine."""
+    """Says whether latitudes alone are too far apart, by more than the distance's rounding errors:
+    most circles are ruled out without a sine."""
     return fabs(lat1 - lat2) * 111.195 > km * 1.000001 + 0.001

@@ -26,9 +26,15 @@ cdef void clear_visit(const CatalogTable* table, Visit* visit) noexcept nogil
 # Setters for compiled callers (a batch's columns). Each checks the attribute's type: what does
 # not fit is counted as malformed. A number may go to integer, float and timestamp attributes, a
 # text to string, timestamp and ip ones. Set an attribute at most once.
-cdef void set_boolean(const CatalogTable* t, Visit* v, uint32_t attribute, bint value) noexcept nogil
-cdef void set_integer(const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value) noexcept nogil
-cdef void set_float(const CatalogTable* t, Visit* v, uint32_t attribute, double value) noexcept nogil
+cdef void set_boolean(
+    const CatalogTable* t, Visit* v, uint32_t attribute, bint value
+) noexcept nogil
+cdef void set_integer(
+    const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value
+) noexcept nogil
+cdef void set_float(
+    const CatalogTable* t, Visit* v, uint32_t attribute, double value
+) noexcept nogil
 cdef void set_text(
     const CatalogTable* t, Visit* v, uint32_t attribute, const char* text, size_t length
 ) noexcept nogil
@@ -36,13 +42,13 @@ cdef void set_point(
     const CatalogTable* t, Visit* v, uint32_t attribute, double latitude, double longitude
 ) noexcept nogil
 cdef void set_malformed(Visit* v, uint32_t attribute) noexcept nogil
-# A set: begin, add each element (False: spoilt), end.
+# A set is begun, given each element, and ended.
 cdef void begin_set(Visit* v, uint32_t attribute) noexcept nogil
 cdef void add_integer(Visit* v, uint32_t attribute, int64_t element) noexcept nogil
 cdef void add_text(Visit* v, uint32_t attribute, const char* text, size_t length) noexcept nogil
 cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept nogil
 
-# 18.0 is 18; False for a fraction and for more than 64 bits.
+# Reads a whole number: 18.0 is 18; False for a fraction and for more than 64 bits.
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
 # Says whether every required attribute is known. A visit that lacks one matches nothing.
 cdef bint has_required(const CatalogTable* table, const Visit* visit) noexcept nogil

@@ -87,7 +87,7 @@ cdef void set_float(
 
 
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil:
-    """18.0 is 18; a fraction or more than 64 bits is no integer."""
+    """Reads 18.0 as 18; a fraction or more than 64 bits is no integer."""
     if not (value >= -9223372036854775808.0 and value < 9223372036854775808.0):
         return False
     whole[0] = <int64_t>value
