@@ -21,6 +21,10 @@ STRANGERS = {("freeze", "match"), ("match", "freeze")}
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([\w.]+))", re.MULTILINE
 )
+CIMPORTED = re.compile(r"^from [\w.]+ cimport (?:\(([^)]*)\)|([^\n(]+))\n", re.MULTILINE)
+# Texts and comments, which may mention a name without using it.
+UNREAD = re.compile(r'"""(?:.|\n)*?"""|"[^"\n]*"|#[^\n]*')
+SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".md"}
 
 
 def list_sources() -> Iterator[tuple[str, str]]:
@@ -85,6 +89,49 @@ def test_rooms_import_only_rooms_above_them() -> None:
 def test_a_forbidden_import_is_seen(module: str, line: str, is_allowed: bool) -> None:
     text = f'"""A module."""\nimport numpy\n{line}\n'
     assert (not list(find_forbidden(module, text))) == is_allowed
+
+
+def test_every_cimport_names_what_it_takes() -> None:
+    stars = [module for module, text in list_sources() if re.search(r"\bcimport[ \t]+\*", text)]
+    assert stars == []
+
+
+def find_unused(text: str) -> set[str]:
+    """Names that a text cimports and does not use; cython-lint looks at `.pyx` files alone."""
+    names = {
+        name.split()[-1]
+        for found in CIMPORTED.finditer(text)
+        for name in (found[1] or found[2]).replace("\n", " ").split(",")
+        if name.strip()
+    }
+    used = re.findall(r"\w+", UNREAD.sub(" ", CIMPORTED.sub("", text)))
+    return names - set(used)
+
+
+def test_a_declaration_file_cimports_only_what_it_uses() -> None:
+    unused = {
+        str(path.relative_to(ENGINE)): found
+        for path in sorted(ENGINE.rglob("*.pxd"))
+        if (found := find_unused(path.read_text()))
+    }
+    assert unused == {}
+
+
+def test_an_unused_cimport_is_seen() -> None:
+    lines = ['"""Of Plan."""', "from a cimport (", "    Plan, Pair,", ")", "from b cimport C"]
+    text = "\n".join([*lines, "", "cdef Pair x  # C", ""])
+    assert find_unused(text) == {"Plan", "C"}
+
+
+def test_no_folder_is_too_large_to_read() -> None:
+    sizes = {
+        str(folder.relative_to(CHECKOUT)): len(
+            [path for path in folder.iterdir() if path.suffix in SOURCES]
+        )
+        for folder in [ENGINE, *(ENGINE / room for room in ROOMS)]
+    }
+    assert sizes.pop("matcher_ext") <= 12
+    assert {name: size for name, size in sizes.items() if size > 45} == {}
 
 
 def test_every_room_is_in_the_distribution() -> None:
