@@ -37,9 +37,10 @@ test: setup  ## the whole suite: unit, database, Celery, Spark, browser
 unit: setup  ## the quick suite: what needs no server, no Spark and no browser
 	@$(PYTEST) tests/targeting tests/matcher_ext tests/routing $(ARGS)
 
-lint: setup  ## ruff, ruff format, mypy, import-linter, missing migrations
+lint: setup  ## ruff, ruff format, cython-lint, mypy, import-linter, missing migrations
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
+	@PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/cython-lint matcher_ext  # calls pycodestyle
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports
 	@$(VENV)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run  # needs no database

@@ -1,6 +1,6 @@
 """The tree of an expression as people wrote it: frozen nodes, without any behaviour.
 
-Built only from the parser's arena, so a node's operands always fit its attribute's type.
+Built only from the parser's tree, so a node's operands always fit its attribute's type.
 """
 
 from __future__ import annotations

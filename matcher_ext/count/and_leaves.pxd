@@ -1,14 +1,15 @@
-"""What the leaves of an AND leave of a block's rows (block_rows.pxd).
+"""Finds what the leaves of an AND leave of a block's rows (block_rows.pxd).
 
 The leaf with the fewest rows is where an AND starts; its rows are then asked for the attributes of
 the others, by their marks first, which err on the side of keeping a row, then by bitmaps.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport Slices
+from matcher_ext.count.slices cimport Slices
 
 cdef enum:
     NO_PIECE = 0xFFFFFFFF
+    NOTHING_KNOWN = 0xFFFFFFFF
 
 cdef struct Start:              # of an AND: its child with the fewest rows
     const uint32_t* child
@@ -21,13 +22,13 @@ cdef const uint32_t* consider_leaves(
     const Slices* slices, const uint32_t* code, Start* start
 ) noexcept nogil
 
-# What of a list carries the attributes of all leaves but one.
+# Keeps the rows of a list that carry the attributes of all leaves but one.
 cdef uint32_t filter_by_carriers(
     const Slices* slices, const uint32_t* code, const uint32_t* but, uint16_t* list_,
     uint32_t count,
 ) noexcept nogil
 
-# What of a list is true of a C_RANGE to C_WIDE_OUTSIDE.
+# Keeps the rows of a list that a C_RANGE to C_WIDE_OUTSIDE is true of.
 cdef uint32_t filter_by_range(
     const Slices* slices, uint16_t* list_, uint32_t count, const uint32_t* code
 ) noexcept nogil
@@ -45,7 +46,7 @@ cdef inline void consider_count(
 cdef inline uint32_t filter_by_marks(
     const Slices* slices, const uint16_t* list_, uint32_t count, uint64_t marks, uint16_t* target
 ) noexcept nogil:
-    """What of a list may carry all attributes: settles most ANDs within the nearest cache."""
+    """Keeps the rows that may carry all attributes; settles most ANDs within the nearest cache."""
     cdef const uint64_t* carried = slices.block.carried.data()
     cdef uint32_t kept = 0, i
     for i in range(count):

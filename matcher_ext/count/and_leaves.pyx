@@ -1,10 +1,11 @@
-"""Which leaf an AND starts from, and what the others leave (and_leaves.pxd)."""
+"""Finds the leaf that an AND starts from, and what the others leave (and_leaves.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
 from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, behind
 from matcher_ext.count.slice_leaves cimport count_members, read_piece, read_range
+from matcher_ext.count.slices cimport Slices
+from matcher_ext.machine.bitmaps cimport get_bit
 
 
 cdef inline void consider_range(
@@ -22,17 +23,17 @@ cdef inline void consider_range(
 cdef const uint32_t* consider_leaves(
     const Slices* slices, const uint32_t* code, Start* start
 ) noexcept nogil:
-    cdef uint32_t leaves = code[2], i
+    cdef uint32_t leaves = code[2], _
     code += HEADER_WORDS
-    for i in range(leaves & 0xFF):
+    for _ in range(leaves & 0xFF):
         consider_range(slices, code, False, start)
         if start.count == 0:
             return code
         code += 2
-    for i in range(leaves >> 8 & 0xFF):
+    for _ in range(leaves >> 8 & 0xFF):
         consider_range(slices, code, True, start)
         code += 2
-    for i in range((leaves >> 16 & 0xFF) + (leaves >> 24)):
+    for _ in range((leaves >> 16 & 0xFF) + (leaves >> 24)):
         start.carried |= mark_of(code[0] >> KIND_BITS)
         consider_count(code, count_members(slices, code), start)
         code = behind(code)
@@ -43,18 +44,18 @@ cdef uint32_t filter_by_carriers(
     const Slices* slices, const uint32_t* code, const uint32_t* but, uint16_t* list_,
     uint32_t count,
 ) noexcept nogil:
-    cdef uint32_t leaves = code[2], kept, i, k
+    cdef uint32_t leaves = code[2], kept, _, k
     cdef const uint64_t* bits
     code += HEADER_WORDS
     leaves = (leaves & 0xFF) + (leaves >> 8 & 0xFF) + (leaves >> 16 & 0xFF) + (leaves >> 24)
-    for i in range(leaves):
+    for _ in range(leaves):
         if code != but:
             bits = slices.block.carriers.data()
             bits += slices.block.attributes[code[0] >> KIND_BITS].carriers
             kept = 0
             for k in range(count):
                 list_[kept] = list_[k]
-                kept += bits[list_[k] >> 6] >> (list_[k] & 63) & 1
+                kept += get_bit(bits, list_[k])
             count = kept
         code = behind(code)
     return count

@@ -1,4 +1,4 @@
-"""What the snapshot's batch calls take and give: Arrow batches, group codes, numpy arrays."""
+"""Reads what the snapshot's batch calls take, Arrow batches and group codes; makes numpy arrays."""
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
@@ -10,11 +10,12 @@ cdef class IdBuffer:
     cdef size_t size
     cdef size_t room
 
-    # Room for more ids.
+    # Makes room for more ids and takes it.
     cdef int64_t* take(self, size_t count) except? NULL nogil
-    # After so many of a batch's rows, before which there were so many ids: room for what the others
-    # are likely to need, if it can be had: what is not written to costs nothing.
+    # Makes room, if it can be had, for what the rest of a batch is likely to need, after `done` of
+    # its
+    # rows, before which there were `before` ids: what is not written to costs nothing.
     cdef void expect(self, size_t before, int64_t done, int64_t rows) noexcept nogil
-    # False: there is not so much memory, and nothing changed.
+    # Grows to that room; False, with nothing changed, if there is not so much memory.
     cdef bint grow(self, size_t room) noexcept nogil
     cdef object to_numpy(self)

@@ -13,7 +13,7 @@ from matcher_ext.visits.arrow cimport Batch, Stream
 
 
 def read_groups(groups, group_count):
-    """(lines of the answer, codes as a numpy array or None)."""
+    """Returns (lines of the answer, codes as a numpy array or None)."""
     if groups is None:
         return 1, None
     codes = numpy.ascontiguousarray(groups, dtype=numpy.int64)
@@ -25,7 +25,8 @@ def read_groups(groups, group_count):
 
 
 def read_batches(CompiledCatalog catalog, source):
-    """Batches of a record batch, a table, a reader: whatever speaks Arrow's PyCapsules."""
+    """Yields the batches of a record batch, a table, a reader: whatever speaks Arrow's
+    PyCapsules."""
     if hasattr(source, "__arrow_c_array__"):
         yield Batch(catalog, *source.__arrow_c_array__())
     elif hasattr(source, "__arrow_c_stream__"):
@@ -59,7 +60,7 @@ cdef class IdBuffer:
             self.grow(wanted)
 
     cdef bint grow(self, size_t room) noexcept nogil:
-        """Memory of its own in large pages: what realloc moves page by page stays in small ones."""
+        """Moves to memory in large pages: what realloc moves page by page stays in small ones."""
         cdef int64_t* grown = <int64_t*>malloc(room * sizeof(int64_t))
         if grown == NULL:
             return False
@@ -72,7 +73,7 @@ cdef class IdBuffer:
         return True
 
     cdef object to_numpy(self):
-        """The ids without a copy; the array takes the buffer over."""
+        """Returns the ids without a copy; the array takes the buffer over."""
         cdef view.array ids
         if self.size == 0:
             return numpy.empty(0, dtype=numpy.int64)

@@ -1,10 +1,11 @@
-"""Roots of a circuit and what they count (block_counts.pxd)."""
+"""Evaluates the roots of a circuit and adds up their rows (block_counts.pxd)."""
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
-from matcher_ext.count.block_rows cimport CHUNK_WORDS, UNANSWERED, Slices, answer_node, find_rows
+from matcher_ext.count.block_rows cimport answer_node, find_rows
 from matcher_ext.count.blocks cimport MOST_ROWS, words_of
 from matcher_ext.count.circuit cimport DEEPEST, Circuit
 from matcher_ext.count.rows cimport Rows, list_rows
+from matcher_ext.count.slices cimport CHUNK_WORDS, UNANSWERED, Slices
 from matcher_ext.plan.plan cimport Expression
 
 cdef void add_by_group(
@@ -46,7 +47,7 @@ cdef void begin_slices(Slices* slices) noexcept nogil:
 
 
 cdef void add_tallies(const Slices* slices, int64_t* counts) noexcept nogil:
-    """All at once: entries lie all over, and found one by one each would be waited for."""
+    """Adds all counts at once: entries lie all over, and one by one each would be waited for."""
     cdef const Expression* expression = slices.circuit.expressions.data()
     cdef uint32_t entry
     cdef size_t i

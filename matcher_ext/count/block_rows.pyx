@@ -3,15 +3,13 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from matcher_ext.count.and_leaves cimport (
-    NO_PIECE,
-    Start,
-    consider_count,
-    consider_leaves,
-    filter_by_carriers,
-    filter_by_marks,
-    filter_by_range,
+    NO_PIECE, NOTHING_KNOWN, Start, consider_count, consider_leaves, filter_by_carriers,
+    filter_by_marks, filter_by_range,
 )
-from matcher_ext.count.circuit cimport *
+from matcher_ext.count.circuit cimport (
+    C_AND, C_ANY_OF, C_LAZY, C_NODE, C_OR, C_STRANGER, C_TRUE, C_WIDE_OUTSIDE, HEADER_WORDS,
+    KIND_BITS, KIND_MASK, behind,
+)
 from matcher_ext.count.kept_answers cimport answer_at, keep_answer, read_answer
 from matcher_ext.count.or_leaves cimport add_leaves
 from matcher_ext.count.rows cimport (
@@ -20,7 +18,8 @@ from matcher_ext.count.rows cimport (
 from matcher_ext.count.slice_leaves cimport (
     count_leaf, find_leaf, find_special, test_members, test_range, test_special,
 )
-from matcher_ext.machine.bitmaps cimport add_words, count_ones, join_words
+from matcher_ext.count.slices cimport IS_EMPTY, UNANSWERED, Slices, bitmap_at, list_at
+from matcher_ext.machine.bitmaps cimport add_words, count_ones, get_bit, join_words
 
 
 # Nodes.
@@ -38,17 +37,19 @@ cdef void answer_node(Slices* slices, uint32_t node, uint32_t depth, Rows* found
 cdef bint has_row(const Rows* rows, uint32_t row) noexcept nogil:
     cdef uint32_t i
     if rows.bits != NULL:
-        return rows.bits[row >> 6] >> (row & 63) & 1
+        return get_bit(rows.bits, row)
     for i in range(rows.count):
         if rows.list[i] == row:
             return True
     return False
 
 
-cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t depth) noexcept nogil:
+cdef bint test_row(
+    Slices* slices, const uint32_t* code, uint32_t row, uint32_t depth
+) noexcept nogil:
     cdef uint32_t kind = code[0] & KIND_MASK
     cdef uint32_t number = code[0] >> KIND_BITS
-    cdef uint32_t i
+    cdef uint32_t _
     cdef Rows rows
     if kind <= C_WIDE_OUTSIDE:
         return test_range(slices, code, row)
@@ -66,7 +67,7 @@ cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t 
     if kind < C_NODE:
         return test_special(slices, code, kind, number, row)
     code += HEADER_WORDS
-    for i in range(number):
+    for _ in range(number):
         if test_row(slices, code, row, depth) == (kind == C_OR):
             return kind == C_OR
         code = behind(code)
@@ -78,7 +79,7 @@ cdef bint test_row(Slices* slices, const uint32_t* code, uint32_t row, uint32_t 
 cdef uint32_t filter_by_rows(
     Slices* slices, uint16_t* list_, uint32_t count, const Rows* rows
 ) noexcept nogil:
-    """What of the list is among the rows."""
+    """Keeps the rows of a list that are among the rows."""
     cdef const uint64_t* bits = rows.bits
     cdef uint32_t kept = 0, i
     if rows.bits == NULL:
@@ -86,7 +87,7 @@ cdef uint32_t filter_by_rows(
         bits = slices.marks.data()
     for i in range(count):
         list_[kept] = list_[i]
-        kept += bits[list_[i] >> 6] >> (list_[i] & 63) & 1
+        kept += get_bit(bits, list_[i])
     if rows.bits == NULL:
         clear_rows(slices.marks.data(), rows.list, rows.count)
     return kept
@@ -95,7 +96,7 @@ cdef uint32_t filter_by_rows(
 cdef uint32_t filter_list(
     Slices* slices, uint16_t* list_, uint32_t count, const uint32_t* code, uint32_t depth
 ) noexcept nogil:
-    """What of the list is true of a part."""
+    """Keeps the rows of a list that a part is true of."""
     cdef uint32_t kind = code[0] & KIND_MASK
     cdef uint32_t number = code[0] >> KIND_BITS
     cdef uint32_t kept = 0, i
@@ -121,7 +122,7 @@ cdef uint32_t filter_list(
 
 
 cdef bint is_worth_testing(const Slices* slices, uint32_t node, uint32_t count) noexcept nogil:
-    """Whether an unanswered node is tested for a few rows rather than answered for all."""
+    """Says whether an unanswered node is tested for a few rows rather than answered for all."""
     cdef uint32_t kind = slices.circuit.code[slices.circuit.starts[node]] & KIND_MASK
     cdef uint32_t tested = (slices.states[node] >> 2) + count
     if slices.circuit.heavy[node]:
@@ -134,7 +135,7 @@ cdef bint is_worth_testing(const Slices* slices, uint32_t node, uint32_t count) 
 cdef inline bint look_at(
     Slices* slices, const uint32_t* code, uint32_t* count
 ) noexcept nogil:
-    """How many rows a child has, if that is known without evaluating it."""
+    """Counts a child's rows, if they are known without evaluating it; else returns False."""
     cdef uint32_t kind = code[0] & KIND_MASK
     cdef uint32_t state
     if kind < C_ANY_OF:
@@ -166,7 +167,7 @@ cdef inline void find_start(Slices* slices, const uint32_t* code, Start* start) 
 cdef inline uint32_t list_start(
     Slices* slices, const Start* start, uint32_t depth, Rows* found
 ) noexcept nogil:
-    """The rows to start from that may carry all leaves."""
+    """Lists the rows to start from that may carry all leaves."""
     cdef uint16_t* list_ = list_at(slices, depth)
     if start.first != NO_PIECE:
         return filter_by_marks(
@@ -183,7 +184,8 @@ cdef void filter_by_children(
     Slices* slices, const uint32_t* code, const uint32_t* but, uint32_t count, uint32_t depth,
     Rows* found,
 ) noexcept nogil:
-    """What of the list of this depth is true of all children, of which one is settled."""
+    """Keeps the rows of this depth's list that all children are true of, of which one is
+    settled."""
     cdef const uint32_t* end = behind(code)
     cdef uint16_t* list_ = list_at(slices, depth)
     if count > FEW_MARKED:
@@ -193,13 +195,14 @@ cdef void filter_by_children(
         if code != but:
             count = filter_list(slices, list_, count, code, depth)
         code = behind(code)
-    set_list(found, list_, count, False)
+    set_list(found, list_, count)
 
 
 cdef void join_bitmaps(
     Slices* slices, const uint32_t* code, const uint32_t* but, uint32_t depth, Rows* found
 ) noexcept nogil:
-    """An AND without leaves, of which one child is found: bitmaps, until few rows are left."""
+    """Joins the children of an AND without leaves, of which one is found, as bitmaps until few rows
+    are left."""
     cdef const uint32_t* end = behind(code)
     cdef uint64_t* bits = bitmap_at(slices, depth)
     cdef uint16_t* list_ = list_at(slices, depth)
@@ -222,10 +225,12 @@ cdef void join_bitmaps(
         if code != but:
             count = filter_list(slices, list_, count, code, depth)
         code = behind(code)
-    set_list(found, list_, count, False)
+    set_list(found, list_, count)
 
 
-cdef void find_and(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+cdef void find_and(
+    Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
+) noexcept nogil:
     cdef uint32_t count
     cdef Start start
     find_start(slices, code, &start)
@@ -261,10 +266,12 @@ cdef void find_or(Slices* slices, const uint32_t* code, uint32_t depth, Rows* fo
     while code != end:
         add_other(slices, code, depth, bits)
         code = behind(code)
-    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words))
 
 
-cdef void find_rows(Slices* slices, const uint32_t* code, uint32_t depth, Rows* found) noexcept nogil:
+cdef void find_rows(
+    Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
+) noexcept nogil:
     cdef uint32_t kind = code[0] & KIND_MASK
     if kind < C_ANY_OF:
         find_leaf(slices, code, depth, found)

@@ -1,4 +1,4 @@
-"""A block of visits, sorted by value for every attribute: what a circuit is evaluated over.
+"""Blocks of visits, sorted by value for every attribute: what a circuit is evaluated over.
 
 Each visit that counts (its required attributes are there, its group is not negative) is a *row*;
 rows of one group are neighbours. For each attribute of the circuit:
@@ -60,13 +60,14 @@ cdef cppclass Block:
     vector[uint64_t] carried    # by row: the marks of its attributes
 
 cdef inline uint32_t words_of(const Block* block) noexcept nogil:
-    """Of a bitmap of rows: whole cache lines."""
+    """Returns the words of a bitmap of rows, in whole cache lines."""
     return (block.count + 511) // 512 * 8
 
 cdef inline uint64_t mark_of(uint32_t attribute) noexcept nogil:
-    """One bit of 64: a row without it does not carry the attribute."""
+    """Returns one bit of 64; a row without it does not carry the attribute."""
     return <uint64_t>1 << (attribute * <uint32_t>0x9E3779B1 >> 26)
 
+# Makes room for blocks of a plan.
 cdef void open_block(const Plan* plan, const CatalogTable* table, Block* block) noexcept nogil
 # Fills a block with the rows first : end, at most MOST_ROWS.
 cdef void read_block(

@@ -1,24 +1,20 @@
-"""Visits as sorted columns (blocks.pxd)."""
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+"""Reads visits into cells, numbers the rows that count, and sorts cells (blocks.pxd)."""
+from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.count.circuit cimport is_set, presence_of
+from matcher_ext.machine.bitmaps cimport set_bit
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_number, find_text
-from matcher_ext.plan.plan cimport AttributeIndex, order_float
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    GEO,
-    IP,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    text_length,
-    text_offset,
-)
-from matcher_ext.visits.arrow_cells cimport read_cell, read_rows, skip_nulls
-from matcher_ext.visits.visit cimport Value, clear_visit
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.predicate_index cimport AttributeIndex, order_float
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport FLOAT, GEO, IP, STRING, STRING_SET
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.arrow_cells cimport Column, read_cell, read_rows, skip_nulls
+from matcher_ext.visits.visit cimport Value, Visit, clear_visit
 
 
 cdef void open_block(const Plan* plan, const CatalogTable* table, Block* block) noexcept nogil:
@@ -43,7 +39,7 @@ cdef inline void add_cell(
 cdef uint32_t locate_word(
     const Plan* plan, const Visit* visit, const AttributeIndex* attribute, int type, int64_t word
 ) noexcept nogil:
-    """Its position."""
+    """Finds the position of a value (circuit.pxd)."""
     cdef uint32_t rank = attribute.key_count
     if rank == 0:
         return 0
@@ -85,7 +81,8 @@ cdef void read_cells(
     const Plan* plan, const CatalogTable* table, const RowSource* source, int64_t first,
     int64_t end, Block* block,
 ) noexcept nogil:
-    """Column by column, through one visit, so that the rules of types are those of any visit."""
+    """Reads cells column by column, through one visit, so that the rules of types are any
+    visit's."""
     cdef Visit* visit = &block.visits[0]
     cdef const Column* column
     cdef int64_t row
@@ -137,7 +134,7 @@ cdef void number_rows(
 
 
 cdef void number_cells(Block* block) noexcept nogil:
-    """The cells of rows that count, under their new numbers, and the rows' marks."""
+    """Keeps the cells of rows that count, under their new numbers; marks the rows' attributes."""
     cdef vector[Cell]* cells
     cdef size_t i, k, kept
     cdef uint32_t row
@@ -160,7 +157,7 @@ cdef void number_cells(Block* block) noexcept nogil:
 cdef void sort_scalar(
     Block* block, const vector[Cell]* cells, Sorted* made, uint32_t ends
 ) noexcept nogil:
-    """By counting. The cuts are those of the positions 0 to `ends`, and two more."""
+    """Sorts cells by counting. The cuts are those of the positions 0 to `ends`, and two more."""
     cdef uint32_t count = <uint32_t>cells.size()
     cdef uint16_t* cuts
     cdef uint16_t* rows
@@ -189,15 +186,13 @@ cdef void sort_scalar(
         rows[place] = <uint16_t>cells[0][i].row
         rows[count + place] = <uint16_t>cells[0][i].row
         block.places[made.places + cells[0][i].row] = <uint16_t>place
-        block.carriers[made.carriers + (cells[0][i].row >> 6)] |= (
-            <uint64_t>1 << (cells[0][i].row & 63)
-        )
+        set_bit(block.carriers.data() + made.carriers, cells[0][i].row)
 
 
 cdef void sort_set(
     Block* block, const vector[Cell]* cells, Sorted* made, uint32_t ends
 ) noexcept nogil:
-    """The same with wider cuts: a row stands once for each element."""
+    """Sorts the cells of a set, with wider cuts: a row stands once for each element."""
     cdef uint32_t count = <uint32_t>cells.size()
     cdef uint32_t* cuts
     cdef uint32_t i, place

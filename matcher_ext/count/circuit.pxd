@@ -1,4 +1,4 @@
-"""The graph of a plan written anew for counting: what block_rows.pyx evaluates over a block of visits.
+"""Circuits: a plan's graph written anew for counting, to be evaluated over blocks (block_rows.pyx).
 
 One array of 32-bit words. A part that is used more than once stands once, as a numbered *node*
 whose answer is kept; everything else stands where it is used. So a block reads the array nearly
@@ -14,7 +14,7 @@ from front to back, and a predicate costs no look at the plan at all.
     C_LAZY                  leaf: tested visit by visit
     C_TRUE
     C_NODE                  node
-    C_AND, C_OR             number of children (an OR of none is false);  words;  leaves;  children ..
+    C_AND, C_OR             number of children (none of an OR: false);  words;  leaves;  children ..
 
 Children stand in the order of their kinds, so that each kind has a loop of its own instead of a
 guess for each child: ranges (the narrowest first, it is the likeliest to be empty), what lies
@@ -29,8 +29,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport Expression, Plan
-from matcher_ext.values.arena cimport INTEGER_SET, STRING_SET
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport INTEGER_SET, STRING_SET
 
 cdef enum CircuitKind:
     C_RANGE
@@ -90,12 +90,13 @@ cdef inline bint is_set(int type) noexcept nogil:
     return type == STRING_SET or type == INTEGER_SET
 
 cdef inline uint32_t presence_of(const CatalogTable* table, uint32_t attribute) noexcept nogil:
+    """Returns the attribute whose cells say that this one is carried."""
     if is_set(table.attributes[attribute].type):
         return attribute + <uint32_t>table.attributes.size()
     return attribute
 
 cdef inline const uint32_t* behind(const uint32_t* code) noexcept nogil:
-    """What stands behind a part."""
+    """Returns what stands behind a part."""
     cdef uint32_t kind = code[0] & KIND_MASK
     if kind <= C_OUTSIDE:
         return code + 2

@@ -1,25 +1,20 @@
-"""From a plan's graph to a circuit (circuit.pxd), in three steps: see write_circuit at the end."""
+"""Writes circuits (circuit.pxd) in three steps, survey, leaves and nodes: see write_circuit."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort, unique
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.leaves cimport group_of
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_number, find_text
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    Predicate,
-    text_length,
-    text_offset,
+from matcher_ext.plan.plan cimport Expression, Plan, PlanNode
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER,
+    G_UNEQUAL, G_UP_TO, GROUPS, AttributeIndex, group_of, order_float,
 )
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_REFERENCE, NORMAL_TRUE
+from matcher_ext.values.predicate cimport FLOAT, STRING, STRING_SET, Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     MOST_SIZE = 0xFFFF
@@ -40,12 +35,13 @@ cdef cppclass Survey:
 
 
 cdef inline bint is_leaf(const Plan* plan, uint32_t number) noexcept nogil:
-    """Known without a look at the node: predicates come first, each under its leaf's number."""
+    """Says whether a node is a leaf, without a look at it: leaves come first, under their
+    numbers."""
     return number < plan.totals.leaves
 
 
 cdef uint32_t resolve(const Plan* plan, uint32_t number) noexcept nogil:
-    """What a chain of references stands for, or NOTHING: false."""
+    """Follows a chain of references to what it stands for; NOTHING is false."""
     cdef const PlanNode* node
     while number != NOTHING and not is_leaf(plan, number):
         node = &plan.nodes[number]
@@ -148,7 +144,7 @@ cdef void write_bounds(
     const Plan* plan, const CatalogTable* table, const Predicate* predicate, int group,
     vector[uint32_t]* code,
 ) noexcept nogil:
-    """Groups up to G_OUTSIDE: one or two values of a scalar."""
+    """Writes a leaf of a group up to G_OUTSIDE: one or two values of a scalar."""
     cdef uint32_t all_end = 2 * plan.attributes[predicate.attribute].key_count + 1
     cdef uint32_t low = position_of(plan, table, predicate, 0)
     cdef uint32_t first = low, end = low + 1
@@ -219,7 +215,7 @@ cdef void copy_leaf(const Survey* survey, uint32_t leaf, Circuit* circuit) noexc
 # 3. Nodes.
 
 cdef bint is_kept(const Plan* plan, const Survey* survey, uint32_t number) noexcept nogil:
-    """Whether a node's answer is worth a number."""
+    """Says whether a node's answer is worth a number."""
     cdef uint8_t kind
     if is_leaf(plan, number):
         return survey.leaf_is_kept[number]
@@ -232,7 +228,7 @@ cdef bint is_kept(const Plan* plan, const Survey* survey, uint32_t number) noexc
 cdef void write_use(
     const Plan* plan, Survey* survey, uint32_t number, Circuit* circuit
 ) noexcept nogil:
-    """A node where it is used: its number, or itself."""
+    """Writes a node where it is used: its number, or itself."""
     if number == NOTHING or not is_kept(plan, survey, number):
         write_node(plan, survey, number, circuit)
         return
@@ -245,7 +241,7 @@ cdef void write_use(
 
 
 cdef uint32_t class_of(const Plan* plan, const Survey* survey, uint32_t number) noexcept nogil:
-    """Which loop a child belongs to: the byte of its count, or OTHER_CLASS."""
+    """Says which loop a child belongs to: the byte of its count, or OTHER_CLASS."""
     cdef uint32_t kind
     if not is_leaf(plan, number) or survey.leaf_is_kept[number]:
         return OTHER_CLASS
@@ -258,7 +254,7 @@ cdef uint32_t class_of(const Plan* plan, const Survey* survey, uint32_t number) 
 
 
 cdef uint32_t width_of(const Survey* survey, uint32_t leaf) noexcept nogil:
-    """Positions of a C_RANGE."""
+    """Counts the positions of a C_RANGE."""
     cdef uint32_t bounds = survey.leaf_words[survey.leaf_starts[leaf] + 1]
     return (bounds >> 16) - (bounds & 0xFFFF)
 
@@ -331,7 +327,7 @@ cdef void write_node(
 cdef void write_waiting(
     const Plan* plan, Survey* survey, vector[pair[uint32_t, uint32_t]]* early, Circuit* circuit
 ) noexcept nogil:
-    """What an expression uses for the first time stands behind it, the innermost last."""
+    """Writes what an expression uses for the first time behind it, the innermost last."""
     cdef pair[uint32_t, uint32_t] item
     cdef size_t i = 0
     while i < survey.waiting.size():
@@ -348,7 +344,8 @@ cdef void write_waiting(
 cdef void order_expressions(
     const Plan* plan, vector[pair[uint32_t, uint32_t]]* order
 ) noexcept nogil:
-    """By their first children: in the order of ids, neighbours would have nothing in common."""
+    """Orders expressions by their first children: by id, neighbours would have nothing in
+    common."""
     cdef pair[uint32_t, uint32_t] item
     cdef uint32_t i
     order.reserve(plan.expression_count)

@@ -1,8 +1,8 @@
-"""Counts of many visits, in the way that is faster for this index and this many visits.
+"""Counts many visits in the way that is faster for this index and this many visits.
 
-Few visits are matched one at a time; many are counted block by block (blocks.pxd, block_rows.pxd). How
-long either takes is measured on the way, and the choice follows the measurements. Both ways give
-the same counts.
+Few visits are matched one at a time; many are counted block by block (blocks.pxd, block_rows.pxd).
+How long either takes is measured on the way, and the choice follows the measurements. Both ways
+give the same counts.
 
 Blocks need the graph and the circuit first, seconds for a million expressions. So visits of a large
 index are matched one by one until that has taken as long as the making would; then blocks are tried
@@ -12,13 +12,13 @@ Memory. Beside the mapped index and the answer, counting keeps within `working_b
 size of index and batch: blocks have fewer rows where visits are wide, answers are forgotten where
 they do not fit, and a circuit that does not fit is written and run piece by piece.
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport Block, RowSource
 from matcher_ext.count.circuit cimport Circuit
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.count.slices cimport Slices
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit
@@ -36,7 +36,7 @@ cdef cppclass Counter:
     double spent_ns             # in matching one by one
 
 cdef void open_counter(const Plan* plan, const CatalogTable* table, Counter* counter) noexcept nogil
-# Lends a visit to a scratch without copying it.
+# Swaps two visits, which lends one to a scratch without copying it.
 cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil
 # Matches rows first : end one by one.
 cdef void count_singly(
@@ -49,13 +49,14 @@ cdef void count_singly(
     Counter* counter,
     int64_t* counts,
 ) noexcept nogil
-# Whether `rows` visits are faster counted in blocks; without a circuit, one must be made first.
+# Says whether `rows` visits are faster counted in blocks; without a circuit, one must be made
+# first.
 cdef bint is_worth_slicing(
     const Plan* plan, const Counter* counter, int64_t rows, bint has_circuit
 ) noexcept nogil
-# How many rows to count in blocks before asking again: few of them on trial, or all.
+# Says how many rows to count in blocks before asking again: few of them on trial, or all.
 cdef int64_t rows_of_trial(const Plan* plan, const Counter* counter, int64_t rows) noexcept nogil
-# The words of a circuit that are within a working memory.
+# Says how many words of a circuit are within a working memory.
 cdef size_t most_circuit_words(int64_t working_bytes) noexcept nogil
 # Counts rows first : end block by block.
 cdef void count_sliced(

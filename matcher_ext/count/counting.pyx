@@ -2,10 +2,13 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.count.block_counts cimport count_block
-from matcher_ext.count.blocks cimport MOST_ROWS, open_block, read_block
+from matcher_ext.count.blocks cimport MOST_ROWS, RowSource, open_block, read_block
+from matcher_ext.count.circuit cimport Circuit
 from matcher_ext.match.matching cimport match_visit
 from matcher_ext.match.results cimport list_entries
-from matcher_ext.plan.plan cimport CANDIDATES, section_count
+from matcher_ext.match.scratch cimport Scratch
+from matcher_ext.plan.plan cimport CANDIDATES, Plan, section_count
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.arrow_cells cimport read_rows
 from matcher_ext.visits.visit cimport Value, Visit
 
@@ -35,7 +38,9 @@ cdef void exchange_visits(Visit* a, Visit* b) noexcept nogil:
     exchange_values(a[0], b[0])
 
 
-cdef void open_counter(const Plan* plan, const CatalogTable* table, Counter* counter) noexcept nogil:
+cdef void open_counter(
+    const Plan* plan, const CatalogTable* table, Counter* counter
+) noexcept nogil:
     open_block(plan, table, &counter.block)
     counter.slices.plan = plan
     counter.slices.table = table
@@ -94,12 +99,13 @@ cdef void count_singly(
 # Block by block.
 
 cdef double share_of_block(int64_t rows) noexcept nogil:
-    """A block's cost grows by less than its rows: part of it is the circuit's length."""
+    """Returns a block's share of a full one's cost, which grows by less than its rows: part of it
+    is the circuit's length."""
     return 0.3 + 0.7 * rows / MOST_ROWS
 
 
 cdef bint is_worth_making(const Plan* plan, const Counter* counter) noexcept nogil:
-    """Whether matching has taken as long as the making of the circuit would."""
+    """Says whether matching has taken as long as the making of the circuit would."""
     return plan.totals.entries < LARGE or (
         counter.spent_ns > <double>MAKING_NS * plan.totals.entries
     )
@@ -133,7 +139,8 @@ cdef size_t most_circuit_words(int64_t working_bytes) noexcept nogil:
 cdef uint32_t rows_of_block(
     const CatalogTable* table, bint keeps_visits, int64_t working_bytes
 ) noexcept nogil:
-    """A row costs two bytes an attribute, and a visit in full where it must be kept."""
+    """Says how many rows a block may have. One costs two bytes an attribute, and a visit in full
+    where it must be kept."""
     cdef int64_t row_bytes = 8 * <int64_t>table.attributes.size() + 64
     cdef int64_t rows
     if keeps_visits:

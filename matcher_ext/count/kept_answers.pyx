@@ -1,15 +1,13 @@
-"""Room in the pool, and how an answer is written there (kept_answers.pxd)."""
+"""Takes room in the pool and writes answers there (kept_answers.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport (
-    CHUNK_WORDS, IS_BITMAP, IS_EMPTY, IS_LIST, MOST_LISTED, Slices,
-)
 from matcher_ext.count.rows cimport Rows, list_rows, mark_rows
+from matcher_ext.count.slices cimport CHUNK_WORDS, IS_BITMAP, IS_EMPTY, IS_LIST, Slices
 
 
 cdef uint64_t* take_words(Slices* slices, uint32_t count, uint32_t* at) noexcept nogil:
-    """Of the pool; never across two chunks."""
+    """Takes words of the pool, never across two chunks."""
     cdef size_t left = <size_t>CHUNK_WORDS - slices.used % <size_t>CHUNK_WORDS
     if left < count:
         slices.used += left

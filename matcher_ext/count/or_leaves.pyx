@@ -1,13 +1,13 @@
-"""Wide leaves first, then rows one by one (or_leaves.pxd)."""
+"""Adds wide leaves first, then rows one by one (or_leaves.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport Slices
 from matcher_ext.count.blocks cimport MOST_ROWS, Sorted
 from matcher_ext.count.circuit cimport HEADER_WORDS, KIND_BITS, MOST_COUNTED, behind
 from matcher_ext.count.rows cimport mark_rows
 from matcher_ext.count.slice_leaves cimport list_members, read_piece
-from matcher_ext.machine.bitmaps cimport add_words, fetch_line
+from matcher_ext.count.slices cimport Slices
+from matcher_ext.machine.bitmaps cimport add_words, clear_bit, fetch_line, get_bit
 
 cdef enum:
     FEW_OTHERS = 24     # rows; all carriers of an attribute but so few are one bitmap
@@ -25,7 +25,8 @@ cdef inline bint is_wide(uint32_t count, uint32_t others) noexcept nogil:
 cdef inline uint32_t read_pieces(
     const Slices* slices, const uint32_t* code, Piece* pieces
 ) noexcept nogil:
-    """All at once: each takes two loads that depend on each other, and so they overlap."""
+    """Reads all pieces at once: each takes two loads that depend on each other, and so they
+    overlap."""
     cdef uint32_t ranges = code[2] & 0xFF
     cdef uint32_t count = ranges + (code[2] >> 8 & 0xFF)
     cdef uint32_t i
@@ -47,21 +48,21 @@ cdef void begin_with_carriers(
     cdef uint32_t i
     memcpy(bits, carriers, words * sizeof(uint64_t))
     for i in range(count):
-        bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
+        clear_bit(bits, others[i])
 
 
 cdef void add_carriers(
     uint64_t* bits, const uint64_t* carriers, const uint16_t* others, uint32_t count,
     uint32_t words,
 ) noexcept nogil:
-    """All that carry an attribute but a few other rows, which stay as they are."""
+    """Adds all that carry an attribute but a few other rows, which stay as they are."""
     cdef uint32_t was_set = 0, i
     for i in range(count):
-        was_set |= <uint32_t>(bits[others[i] >> 6] >> (others[i] & 63) & 1) << i
+        was_set |= <uint32_t>get_bit(bits, others[i]) << i
     add_words(bits, carriers, words)
     for i in range(count):
         if not was_set >> i & 1:
-            bits[others[i] >> 6] &= ~(<uint64_t>1 << (others[i] & 63))
+            clear_bit(bits, others[i])
 
 
 cdef inline void add_wide(
@@ -80,7 +81,7 @@ cdef inline void add_wide(
 cdef inline uint32_t add_wide_pieces(
     const Slices* slices, Piece* pieces, uint32_t count, bint* is_begun, uint64_t* bits
 ) noexcept nogil:
-    """Returns how many others there are, moved to the front."""
+    """Adds the wide pieces and moves the others to the front; returns how many those are."""
     cdef const Sorted* attribute
     cdef uint32_t narrow = 0, others, next, i
     for i in range(count):
@@ -137,21 +138,21 @@ cdef const uint32_t* add_leaves(
 ) noexcept nogil:
     cdef Piece pieces[2 * MOST_COUNTED]
     cdef uint32_t count = read_pieces(slices, code, pieces)
-    cdef uint32_t members = code[2] >> 16 & 0xFF, strangers = code[2] >> 24, i
+    cdef uint32_t members = code[2] >> 16 & 0xFF, strangers = code[2] >> 24, i, _
     cdef const uint32_t* member = code + HEADER_WORDS + 2 * count
     cdef bint is_begun = False
     code = member
     count = add_wide_pieces(slices, pieces, count, &is_begun, bits)
-    for i in range(members):
+    for _ in range(members):
         code = behind(code)
-    for i in range(strangers):
+    for _ in range(strangers):
         add_strangers(slices, code, &is_begun, bits)
         code = behind(code)
     if not is_begun:
         memset(bits, 0, slices.words * sizeof(uint64_t))
     for i in range(count):
         mark_rows(bits, slices.block.rows.data() + pieces[i].first, pieces[i].count)
-    for i in range(members):
+    for _ in range(members):
         add_members(slices, member, bits)
         member = behind(member)
     return code

@@ -1,14 +1,16 @@
-"""Lists, sets, what is missing and what is tested visit by visit (slice_leaves.pxd)."""
+"""Reads lists, sets, what is missing and what is tested visit by visit (slice_leaves.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from matcher_ext.count.block_rows cimport Slices, bitmap_at
 from matcher_ext.count.blocks cimport MISSING_PLACE, Sorted, mark_of
-from matcher_ext.count.circuit cimport *
+from matcher_ext.count.circuit cimport (
+    C_ANY_OF, C_LAZY, C_MEMBER, C_MISSING, C_NONE_OF, C_STRANGER, KIND_BITS, KIND_MASK, presence_of,
+)
 from matcher_ext.count.rows cimport Rows, mark_rows, set_bitmap
-from matcher_ext.machine.bitmaps cimport count_ones
-from matcher_ext.values.arena cimport TRUE
-from matcher_ext.visits.visit cimport test_predicate
+from matcher_ext.count.slices cimport Slices, bitmap_at
+from matcher_ext.machine.bitmaps cimport count_ones, set_bit
+from matcher_ext.values.predicate cimport TRUE
+from matcher_ext.visits.predicate_tests cimport test_predicate
 
 
 cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept nogil:
@@ -25,7 +27,8 @@ cdef uint32_t count_members(const Slices* slices, const uint32_t* code) noexcept
 cdef uint32_t list_members(
     const Slices* slices, const uint32_t* code, bint is_member, uint16_t* target
 ) noexcept nogil:
-    """The rows at the positions, or between them: those behind the last go on at the first."""
+    """Lists the rows at the positions, or between them: those behind the last go on at the
+    first."""
     cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
     cdef const uint16_t* cuts = slices.block.cuts.data() + attribute.cuts
     cdef const uint16_t* rows = slices.block.rows.data() + attribute.rows
@@ -74,7 +77,7 @@ cdef bint test_lazy(const Slices* slices, const uint32_t* code, uint32_t row) no
 
 
 cdef void mark_elements(const Slices* slices, const uint32_t* code, uint64_t* bits) noexcept nogil:
-    """C_ANY_OF and C_NONE_OF: the rows whose sets have one of the elements."""
+    """Marks the rows whose sets have one of the elements of a C_ANY_OF or C_NONE_OF."""
     cdef const Sorted* attribute = &slices.block.attributes[code[0] >> KIND_BITS]
     cdef const uint32_t* cuts = slices.block.set_cuts.data() + attribute.cuts
     cdef const uint16_t* rows = slices.block.rows.data() + attribute.rows
@@ -86,8 +89,10 @@ cdef void mark_elements(const Slices* slices, const uint32_t* code, uint64_t* bi
             )
 
 
-cdef void keep_carriers_but(const Slices* slices, uint32_t attribute, uint64_t* bits) noexcept nogil:
-    """From some rows to those that carry the attribute and are not among them."""
+cdef void keep_carriers_but(
+    const Slices* slices, uint32_t attribute, uint64_t* bits
+) noexcept nogil:
+    """Turns some rows into those that carry the attribute and are not among them."""
     cdef const Sorted* sorted_ = &slices.block.attributes[attribute]
     cdef const uint64_t* carriers = slices.block.carriers.data() + sorted_.carriers
     cdef uint32_t i
@@ -121,7 +126,7 @@ cdef bint has_element(const Slices* slices, const uint32_t* code, uint32_t row) 
 cdef void find_special(
     Slices* slices, const uint32_t* code, uint32_t depth, Rows* found
 ) noexcept nogil:
-    """C_ANY_OF to C_LAZY: into a bitmap."""
+    """Finds the rows of a C_ANY_OF to C_LAZY, as a bitmap."""
     cdef uint32_t kind = code[0] & KIND_MASK
     cdef uint64_t* bits = bitmap_at(slices, depth)
     cdef uint32_t row
@@ -129,14 +134,14 @@ cdef void find_special(
     if kind == C_LAZY:
         for row in range(slices.block.count):
             if test_lazy(slices, code, row):
-                bits[row >> 6] |= <uint64_t>1 << (row & 63)
+                set_bit(bits, row)
     elif kind == C_MISSING:
         mark_missing(slices, code[0] >> KIND_BITS, bits)
     else:
         mark_elements(slices, code, bits)
         if kind == C_NONE_OF:
             keep_carriers_but(slices, presence_of(slices.table, code[0] >> KIND_BITS), bits)
-    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words), False)
+    set_bitmap(found, bits, <uint32_t>count_ones(bits, slices.words))
 
 
 cdef bint test_special(

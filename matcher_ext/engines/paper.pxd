@@ -12,8 +12,9 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
-from matcher_ext.values.arena cimport NormalForm, Tree
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.tree cimport Tree
 from matcher_ext.visits.visit cimport Visit
 
 cdef struct PaperNode:          # by node of the store
@@ -29,7 +30,7 @@ cdef class PaperTree:
     """For one thread. What matching needs is made anew after changes, at the next match."""
     cdef readonly CompiledCatalog catalog
     cdef readonly bint binary           # two children a node, for comparison
-    cdef readonly bint zero_suppression # false is not propagated, section 5.2.1
+    cdef readonly bint zero_suppression  # false is not propagated, section 5.2.1
     cdef readonly bint on_demand        # only the access child finds an AND, section 5.2.2
     cdef NodeStore store
     cdef unordered_map[int64_t, uint32_t] roots
@@ -39,7 +40,7 @@ cdef class PaperTree:
     cdef vector[PaperNode] nodes        # and one more
     cdef vector[uint32_t] parents
     cdef vector[int64_t] entries
-    cdef vector[vector[uint32_t]] leaves        # by attribute; the last: `is present`, any attribute
+    cdef vector[vector[uint32_t]] leaves        # by attribute; the last: `is present`, of any
     cdef vector[uint32_t] always                # the constant true, if it is a root
     cdef Visit visit
     cdef uint32_t signature

@@ -1,4 +1,4 @@
-"""The paper's dynamic A-Tree with its switches. See paper.pxd for what it is for."""
+"""Makes and matches the paper's dynamic A-Tree with its switches (paper.pxd)."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
@@ -7,25 +7,17 @@ from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise_texts
-from matcher_ext.nodes.store cimport StoredNode, begin_form, intern, open_store, release, view_store
-from matcher_ext.values.arena cimport (
-    FALSE,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_TRUE,
-    NOTHING,
-    PRESENT,
-    TRUE,
-    UNDEFINED,
-    NormalForm,
-    NormalNode,
-    Predicate,
-    Truth,
-    clear_form,
-    mix,
+from matcher_ext.machine.hashing cimport mix
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.nodes.shared_nodes cimport begin_form, intern, open_store, release
+from matcher_ext.nodes.store cimport StoredNode, view_store
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE, NormalForm, NormalNode, clear_form,
 )
-from matcher_ext.visits.visit cimport is_eligible, read_visit, test_predicate
+from matcher_ext.values.predicate cimport FALSE, PRESENT, TRUE, UNDEFINED, Predicate, Truth
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport has_required
 
 from matcher_ext.language.reading import check_text
 from matcher_ext.values.refusals import DuplicateIdError, UnknownDefinitionError, UnknownIdError
@@ -36,7 +28,7 @@ cdef inline bint is_inner(const StoredNode* node) noexcept nogil:
 
 
 cdef void make_binary(NormalForm* form) noexcept nogil:
-    """Each node of more than two children becomes a chain of nodes of two."""
+    """Makes each node of more than two children a chain of nodes of two."""
     cdef NormalNode made
     cdef size_t count = form.nodes.size(), i
     cdef uint32_t first, children, k
@@ -108,7 +100,7 @@ cdef class PaperTree:
         self.is_stale = True
 
     def match(self, visit):
-        """The ids whose expressions are true of the visit, ascending (algorithm 6)."""
+        """Returns the ids whose expressions are true of the visit, ascending (algorithm 6)."""
         read_visit(self.catalog, visit, &self.visit)
         with nogil:
             if self.is_stale:
@@ -164,7 +156,7 @@ cdef class PaperTree:
         self.is_stale = False
 
     cdef void _link_parents(self) noexcept nogil:
-        """Counted, then filled from the back, so that each first stands where it belongs."""
+        """Counts parents, then fills from the back, so that each first stands where it belongs."""
         cdef const StoredNode* node
         cdef uint32_t total = 0, i, k
         cdef bint counting
@@ -211,7 +203,7 @@ cdef class PaperTree:
         return self.nodes[node].level
 
     cdef void _choose_access(self, uint32_t node) noexcept nogil:
-        """The paper draws it; here it is the child with the fewest parents."""
+        """Chooses the child with the fewest parents; the paper draws one."""
         cdef const StoredNode* stored = &self.store.nodes[node]
         cdef uint32_t fewest = NOTHING, child, count, i
         for i in range(stored.count):
@@ -226,7 +218,7 @@ cdef class PaperTree:
     cdef void _match(self) noexcept nogil:
         cdef size_t level, i
         self.matched.clear()
-        if not is_eligible(&self.catalog.table, &self.visit):
+        if not has_required(&self.catalog.table, &self.visit):
             return
         self.signature += 1
         if self.queues.size() < 2:

@@ -1,32 +1,26 @@
-"""A plain scan over a snapshot's expressions, for benchmarks and for differential tests."""
+"""Compiles a snapshot's expressions to one program and scans them (scan.pxd)."""
 import numpy
 
 from libc.stdint cimport INT32_MIN, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.leaves cimport group_of
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.leaf_bits cimport find_number, find_text
 from matcher_ext.plan.graph cimport begin_graph_visit, evaluate_node
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    GEO,
-    INTEGER_SET,
-    IP,
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    STRING,
-    STRING_SET,
-    TRUE,
-    Predicate,
-    text_length,
-    text_offset,
+from matcher_ext.plan.plan cimport Expression, Plan, PlanNode, id_of
+from matcher_ext.plan.predicate_index cimport (
+    G_MEMBER, G_STRANGER, AttributeIndex, group_of, order_float,
 )
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE
+from matcher_ext.values.predicate cimport (
+    FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET, TRUE, Predicate,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit, has_required
 
 
 cdef int32_t code_value(
@@ -140,7 +134,7 @@ cdef class Scan:
         self._emit_word(SCAN_END)
 
     cdef int _emit_word(self, uint32_t test) except -1:
-        """A word whose attribute is one that every visit carries."""
+        """Writes a word whose attribute is one that every visit carries."""
         self.code.push_back(test | <uint32_t>self.snapshot.catalog.table.attributes.size() << 8)
         return 0
 
@@ -161,7 +155,7 @@ cdef class Scan:
         return 0
 
     cdef int _land(self, const vector[Jump]* jumps) except -1:
-        """Their target is here."""
+        """Lets jumps lead here."""
         cdef size_t i
         cdef uint32_t distance
         for i in range(jumps.size()):
@@ -222,7 +216,7 @@ cdef class Scan:
         cdef uint32_t i
         self.code.resize(at)
         if group > G_STRANGER or predicate.type == STRING_SET or predicate.type == INTEGER_SET or (
-            group >= G_MEMBER and leaf >= plan.totals.filled    # a long list, whose values are no keys
+            group >= G_MEMBER and leaf >= plan.totals.filled    # a long list, without keys
         ):
             self._emit_word(SCAN_OTHER)
             self.code.push_back(0)
@@ -240,14 +234,14 @@ cdef class Scan:
         return 0
 
     def match_ids(self, visit):
-        """The ids whose expressions are true of the visit, as a numpy array in no order."""
+        """Returns the ids whose expressions are true of the visit, as a numpy array in no order."""
         cdef ScratchHolder holder = self.holder
         cdef const CatalogTable* table = &self.snapshot.catalog.table
         cdef vector[int64_t] found
         read_visit(self.snapshot.catalog, visit, &holder.scratch.visit)
         begin_graph_visit(&self.snapshot.plan, &holder.graph)
         with nogil:
-            if is_eligible(table, &holder.scratch.visit):
+            if has_required(table, &holder.scratch.visit):
                 self._code_values(&holder.scratch.visit)
                 run_scan(
                     &self.snapshot.plan, table, holder, self.code.data(), self.values.data(),

@@ -1,4 +1,4 @@
-"""Who is pushed, and by what (plan.pxd): the choice that makes matching fast or slow.
+"""Chooses who is pushed, and by what (plan.pxd), which makes matching fast or slow.
 
 Measured truth rates come from the store; a predicate without one gets a guess from its kind and
 from how many different values its attribute is asked for. Independence is good enough for the
@@ -11,4 +11,5 @@ cdef enum:
     PAIR_VALUES = 8     # a predicate with more values is no half of a pair
     PAIR_MINIMUM = 64   # expressions on the partition's attribute
 
+# Guesses rates, weighs nodes, and fills what the draft says of pushing.
 cdef void choose_access(Draft* draft) noexcept nogil

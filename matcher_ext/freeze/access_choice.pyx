@@ -1,45 +1,20 @@
-"""Rates, costs, and the choice of access children and pairs."""
+"""Weighs nodes by rate and cost, children first; pushes them, parents first (access_choice.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport (
-    BY_ALL,
-    BY_CHILD,
-    BY_PAIR,
-    BY_PARTITION,
-    PULLED,
-    PairChoice,
-    Partitioned,
-    view_draft,
+    BY_ALL, BY_CHILD, BY_PAIR, BY_PARTITION, PULLED, Draft, PairChoice, Partitioned, view_draft,
 )
-from matcher_ext.freeze.leaves cimport group_of
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.clues cimport has_clues
-from matcher_ext.plan.plan cimport (
-    G_BELOW, G_BETWEEN, G_EQUAL, G_LAZY, G_MEMBER, G_UP_TO, GROUPS, PlanNode,
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.predicate_index cimport G_BETWEEN, G_LAZY, GROUPS, group_of
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
 )
-from matcher_ext.values.arena cimport (
-    ALL_OF,
-    BOOLEAN,
-    CONTAINS,
-    DURING,
-    EQUAL,
-    IN,
-    IN_NETWORK,
-    INSIDE,
-    LIKE,
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    ONE_OF,
-    ONLY_OF,
-    PRESENT,
-    UNDER,
-    WITHIN,
-    Predicate,
+from matcher_ext.values.predicate cimport (
+    ALL_OF, BOOLEAN, CONTAINS, DURING, EQUAL, IN, IN_NETWORK, INSIDE, LIKE, ONE_OF, ONLY_OF,
+    PRESENT, UNDER, WITHIN, Predicate,
 )
 
 cdef enum:
@@ -51,7 +26,7 @@ cdef enum:
 # Rates.
 
 cdef void count_values(Draft* draft, vector[uint32_t]* values) noexcept nogil:
-    """By attribute, how many values predicates ask for: the more, the rarer each is."""
+    """Counts by attribute the values that predicates ask for: the more, the rarer each is."""
     cdef const Predicate* predicate
     cdef size_t i
     values.assign(draft.table.attributes.size(), 0)
@@ -78,8 +53,6 @@ cdef float guess_rate(const Predicate* predicate, uint32_t values) noexcept nogi
         plain = min(<float>0.35, <float>2.8 * predicate.count / (values + 4))
     elif group == G_LAZY:
         plain = min(<float>0.1, <float>2.8 / (values + 4))
-    elif predicate.test == PRESENT:
-        plain = 0.7
     else:
         plain = 0.15 if group == G_BETWEEN or group == G_BETWEEN + 1 else 0.35
     return <float>0.7 - plain if predicate.negated else plain
@@ -99,7 +72,7 @@ cdef void guess_rates(Draft* draft) noexcept nogil:
 # Costs, children first.
 
 cdef float test_cost(const Predicate* predicate) noexcept nogil:
-    """What a lazy leaf's test takes, in tests of a bit."""
+    """Returns what a lazy leaf's test takes, in tests of a bit."""
     if predicate.test == INSIDE or predicate.test == IN_NETWORK or predicate.test == DURING:
         return 10 + <float>0.5 * predicate.count
     if predicate.test == WITHIN:
@@ -162,7 +135,7 @@ cdef void weigh_inner(Draft* draft, uint32_t number) noexcept nogil:
 
 
 cdef void find_parts(Draft* draft) noexcept nogil:
-    """ANDs within ANDs."""
+    """Marks the ANDs that are children of ANDs."""
     cdef const PlanNode* node
     cdef uint32_t child, k
     cdef size_t i
@@ -206,7 +179,7 @@ cdef inline const Predicate* predicate_of(const Draft* draft, uint32_t number) n
 
 
 cdef void choose_partition(Draft* draft) noexcept nogil:
-    """The attribute that most expressions demand one value of, such as the publisher."""
+    """Finds the attribute that most expressions demand one value of, such as the publisher."""
     cdef vector[uint32_t] demands
     cdef const PlanNode* node
     cdef const Predicate* predicate
@@ -232,7 +205,8 @@ cdef void choose_partition(Draft* draft) noexcept nogil:
 
 
 cdef void find_halves(Draft* draft, uint32_t number, PairChoice* choice) noexcept nogil:
-    """Also those of the parts of an AND: what a campaign's bookings share."""
+    """Finds the two halves of a pair among an AND's children and those of its parts, which a
+    campaign's bookings share."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef const Predicate* predicate
     cdef uint32_t i, child
@@ -254,7 +228,7 @@ cdef void find_halves(Draft* draft, uint32_t number, PairChoice* choice) noexcep
 
 
 cdef bint choose_pair(Draft* draft, uint32_t number) noexcept nogil:
-    """True if two children together are a better way to this AND than its access child."""
+    """Takes two children as the way to an AND, if that is better than its access child."""
     cdef PairChoice choice
     choice.node = number
     choice.partition = NOTHING

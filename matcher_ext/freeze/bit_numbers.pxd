@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.freeze.layout cimport Layout
-from matcher_ext.values.arena cimport NORMAL_PREDICATE
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE
 
 # Fills bit_of, bit_nodes, terminal_nodes and levels.
 cdef void number_bits(Layout* layout) noexcept nogil

@@ -1,4 +1,5 @@
-"""Bits by level and by the leaf that most often leads there; links by counting (bit_numbers.pxd)."""
+"""Orders bits by level and by the leaf that most often leads there; counts links
+(bit_numbers.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
@@ -6,14 +7,16 @@ from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport BY_CHILD, Draft
 from matcher_ext.freeze.layout cimport Layout
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 
 
 cdef bint has_bit(const Draft* draft, uint32_t node) noexcept nogil:
-    """An OR that something is above; an AND that sets no single OR's bit instead of its own."""
+    """Says whether a pushed node has a bit: an OR that something is above, or an AND that does not
+    just set the bit of one OR."""
     cdef uint32_t parents = draft.or_parents[node] + draft.and_parents[node]
     if draft.nodes[node].kind == NORMAL_OR:
         return parents > 0
@@ -23,7 +26,7 @@ cdef bint has_bit(const Draft* draft, uint32_t node) noexcept nogil:
 cdef void rank_nodes(
     const Draft* draft, vector[uint32_t]* levels, vector[uint32_t]* leads
 ) noexcept nogil:
-    """By pushed node: its level, and the leaf that most often leads to it."""
+    """Finds by pushed node its level, and the leaf that most often leads to it."""
     cdef uint32_t number, i, child, likeliest
     cdef size_t count = draft.nodes.size()
     levels.assign(count, 0)
@@ -89,7 +92,7 @@ cdef void number_bits(Layout* layout) noexcept nogil:
 cdef void add_terminal(
     const Draft* draft, uint32_t number, vector[Ranked]* direct, vector[Ranked]* shared
 ) noexcept nogil:
-    """By id, ascending: which leaf leads there matters less than reading the ids in order."""
+    """Adds a terminal by its id: which leaf leads there matters less than reading ids in order."""
     cdef const Expression* expression = &draft.expressions[draft.expression_of[number]]
     cdef Ranked item
     item.first = <uint64_t>draft.ids[expression.first] ^ <uint64_t>1 << 63
@@ -120,7 +123,8 @@ cdef void number_terminals(Layout* layout, const vector[Ranked]* terminal) noexc
 # Links: who is above a leaf or an inner bit.
 
 cdef void find_sources(Layout* layout) noexcept nogil:
-    """A leaf, or leaves + inner bit; NOTHING for an AND that sets an OR's bit itself."""
+    """Numbers the sources of links: a leaf, or leaves + inner bit; NOTHING for an AND that sets an
+    OR's bit itself."""
     cdef const Draft* draft = &layout.draft
     cdef uint32_t number
     layout.source_of.assign(draft.nodes.size(), NOTHING)
@@ -169,7 +173,7 @@ cdef void add_up(vector[uint32_t]* counts) noexcept nogil:
 
 
 cdef void step_back(vector[uint32_t]* firsts) noexcept nogil:
-    """After filling, each first stands at its end, which is the next one's first."""
+    """Moves firsts back: after filling, each stands at its end, which is the next one's first."""
     cdef size_t i
     for i in range(firsts.size() - 1, 0, -1):
         firsts[0][i] = firsts[0][i - 1]

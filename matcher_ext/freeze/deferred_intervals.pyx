@@ -1,19 +1,18 @@
-"""Expected tests of each node, parents first; then attribute by attribute (deferred_intervals.pxd)."""
+"""Passes expected tests from parents to children, then decides by attribute
+(deferred_intervals.pxd)."""
 from libc.stdint cimport uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, PULLED, Partitioned
-from matcher_ext.freeze.leaves cimport group_of
-from matcher_ext.plan.plan cimport G_BETWEEN, G_MEMBER, G_OUTSIDE, G_STRANGER, PlanNode
-from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NOTHING,
-    Predicate,
+from matcher_ext.freeze.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, PULLED, Draft, Partitioned
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.predicate_index cimport G_BETWEEN, G_MEMBER, G_OUTSIDE, G_STRANGER, group_of
+from matcher_ext.routes.route_section cimport RouteSpec
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
 )
+from matcher_ext.values.predicate cimport Predicate
 
 cdef enum:
     MARKED = 64             # intervals that are marked in the time of one test by itself
@@ -25,7 +24,7 @@ cdef float LEAST_RATE = 0.2     # of definitions: those of reaches look as if th
 
 
 cdef void start_demand(Draft* draft, const RouteSpec* spec, vector[float]* demand) noexcept nogil:
-    """How often the records of ANDs are run, in the place of their own demand."""
+    """Starts with how often the records of ANDs are run, in the place of their own demand."""
     cdef uint32_t number, definition
     cdef size_t i
     demand.assign(draft.nodes.size(), 0)
@@ -47,7 +46,7 @@ cdef void start_demand(Draft* draft, const RouteSpec* spec, vector[float]* deman
 
 
 cdef void hand_down(Draft* draft, uint32_t number, vector[float]* demand) noexcept nogil:
-    """To what a node asks."""
+    """Passes a node's expected tests on to its children."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef float asked = demand[0][number]
     cdef uint32_t i, child
@@ -76,7 +75,8 @@ cdef void ask_definition(
 cdef void hand_down_and(
     Draft* draft, uint32_t number, float asked, vector[float]* demand
 ) noexcept nogil:
-    """Definitions are asked first, as guards are; then the others, as far as those hold."""
+    """Passes an AND's tests on: first to definitions, as guards are asked; then, as far as those
+    hold, to the others."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef float passes = 1
     cdef uint32_t i, child
@@ -97,7 +97,8 @@ cdef bint comes_before(const Partitioned& a, const Partitioned& b) noexcept nogi
 
 
 cdef void ask_guards(Draft* draft, vector[float]* demand) noexcept nogil:
-    """Each definition once for each value of the partition: that is what guards are for."""
+    """Adds each definition's tests once for each value of the partition: that is what guards are
+    for."""
     cdef vector[Partitioned] sorted_ = draft.partitioned
     cdef vector[uint32_t] last
     cdef const PlanNode* node
@@ -114,8 +115,11 @@ cdef void ask_guards(Draft* draft, vector[float]* demand) noexcept nogil:
                 demand[0][child] += draft.rates[sorted_[i].value] * HALFWAY
 
 
-cdef void sum_demand(Draft* draft, const vector[float]* demand, vector[float]* asked) noexcept nogil:
-    """By attribute: tests of intervals that nobody pushes, less what marking them would take."""
+cdef void sum_demand(
+    Draft* draft, const vector[float]* demand, vector[float]* asked
+) noexcept nogil:
+    """Sums up by attribute the tests of intervals that nobody pushes, less what marking them
+    takes."""
     cdef uint32_t predicate
     cdef size_t i
     for i in range(draft.nodes.size()):

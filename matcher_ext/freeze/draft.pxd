@@ -11,8 +11,9 @@ from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport Predicate, PredicateView, Span
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate, PredicateView
+from matcher_ext.values.spans cimport Span
 
 cdef struct Entry:
     int64_t id
@@ -51,7 +52,7 @@ cdef cppclass Draft:
     vector[uint32_t] numbers            # node of the store -> node
     vector[uint32_t] duals              # node -> node
     vector[DraftDefinition] definitions
-    vector[uint32_t] definition_numbers # definition of the store -> definition
+    vector[uint32_t] definition_numbers  # definition of the store -> definition
     vector[uint32_t] definition_duals   # definition -> node
     vector[Expression] expressions
     vector[int64_t] ids                 # of the expressions, in their order
@@ -77,6 +78,7 @@ cdef cppclass Draft:
     # Decided by leaves.pyx:
     vector[uint32_t] leaf_of            # predicate -> leaf
 
+# Copies the live part of a store; sorts the entries. All definitions if NULL.
 cdef void fill_draft(
     Draft* draft,
     const NodeStore* store,

@@ -4,25 +4,18 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place
 from matcher_ext.nodes.store cimport NodeStore, StoredNode, view_store
 from matcher_ext.plan.plan cimport Expression, PlanNode
-from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    Predicate,
-    PredicateView,
-    holds_text,
-    predicate_copy,
-    predicate_equal,
-    predicate_hash,
-    text_length,
-)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+)
+from matcher_ext.values.predicate cimport (
+    Predicate, PredicateView, holds_text, predicate_copy, predicate_equal, predicate_hash,
+)
+from matcher_ext.values.spans cimport text_length
 
 
 cdef PredicateView view_draft(const Draft* draft) noexcept nogil:
@@ -36,15 +29,15 @@ cdef PredicateView view_draft(const Draft* draft) noexcept nogil:
 cdef uint32_t keep_predicate(
     Draft* draft, PredicateView view, const Predicate* predicate, float rate
 ) noexcept nogil:
-    """Its number here; the same for equal predicates, since a dual may equal one of the store."""
-    cdef uint64_t mask = draft.predicate_table.size() - 1
-    cdef uint64_t slot = predicate_hash(view, predicate) & mask
+    """Returns a predicate's number here, one for equal ones: a dual may equal one of the store."""
+    cdef size_t mask = draft.predicate_table.size() - 1
+    cdef size_t slot = first_place(predicate_hash(view, predicate), mask)
     cdef uint32_t number
     while draft.predicate_table[slot] != NOTHING:
         number = draft.predicate_table[slot]
         if predicate_equal(view, predicate, view_draft(draft), &draft.predicates[number]):
             return number
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     number = predicate_copy(view, predicate, &draft.predicates, &draft.words, &draft.bytes)
     draft.predicate_rates.push_back(rate)
     draft.predicate_table[slot] = number
@@ -54,15 +47,13 @@ cdef uint32_t keep_predicate(
 
 
 cdef void grow_predicate_table(Draft* draft) noexcept nogil:
-    cdef uint64_t mask = draft.predicate_table.size() * 2 - 1
-    cdef uint64_t slot
+    cdef size_t mask = draft.predicate_table.size() * 2 - 1
+    cdef uint64_t hash
     cdef uint32_t i
     draft.predicate_table.assign(mask + 1, NOTHING)
     for i in range(<uint32_t>draft.predicates.size()):
-        slot = predicate_hash(view_draft(draft), &draft.predicates[i]) & mask
-        while draft.predicate_table[slot] != NOTHING:
-            slot = (slot + 1) & mask
-        draft.predicate_table[slot] = i
+        hash = predicate_hash(view_draft(draft), &draft.predicates[i])
+        draft.predicate_table[find_empty(draft.predicate_table.data(), hash, mask)] = i
 
 
 cdef uint32_t add_node(Draft* draft, const PlanNode* node) noexcept nogil:
@@ -79,7 +70,7 @@ cdef uint32_t add_children(Draft* draft, const vector[uint32_t]* children) noexc
 cdef void place_children(
     Draft* draft, const StoredNode* source, bint nests, vector[uint32_t]* children
 ) noexcept nogil:
-    """A part that nobody else uses is no node of its own."""
+    """Places a node's children; a part that nobody else uses is no node of its own."""
     cdef const StoredNode* child
     cdef uint32_t number, i
     for i in range(source.count):
@@ -164,7 +155,8 @@ cdef uint32_t place_dual(Draft* draft, uint32_t number) noexcept nogil:
 
 
 cdef PredicateView copy_view(Draft* draft, const Predicate* predicate) noexcept nogil:
-    """The draft as a source for itself: room first, so that copying does not move what is read."""
+    """Views the draft as a source for itself; makes room first, so that copying does not move
+    it."""
     cdef size_t length = 0
     cdef uint32_t i
     if holds_text(predicate.type, predicate.test):

@@ -1,17 +1,11 @@
-"""Lays a draft out flat: bits, streams, records, pairs; then all sections in one buffer.
-
-A Layout is what the steps hand on: bit_numbers.pyx, records.pyx, pairs.pyx, sections.pyx.
-"""
+"""A draft laid out flat: what the steps of freezing (building.pxd) hand on to each other."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.freeze.draft cimport Draft, Entry
+from matcher_ext.freeze.draft cimport Draft
 from matcher_ext.freeze.leaves cimport LeafIndex
 from matcher_ext.freeze.programs cimport Programs
-from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.plan.plan cimport Guard, LastHop, LeafStream, Pair, PairRecord, Partition, Seller
-from matcher_ext.routes.route_section cimport RouteSpec
-from matcher_ext.values.catalog cimport CatalogTable
 
 cdef cppclass Layout:
     Draft draft
@@ -44,16 +38,3 @@ cdef cppclass Layout:
     vector[int64_t] ids
     vector[char] routes
     vector[uint32_t] reach_of           # definition -> reach, or NOTHING; or empty
-
-# Freezes the live part of a store, with a graph or NULL. Sorts the entries. Of the definitions, these
-# and what they and the entries refer to, or all if NULL; with a graph, it must be all.
-cdef void build_plan(
-    const NodeStore* store,
-    const CatalogTable* table,
-    vector[Entry]* entries,
-    const vector[uint32_t]* definitions,
-    const RouteSpec* spec,
-    const char* catalog,
-    size_t catalog_length,
-    vector[char]* buffer,
-) noexcept nogil

@@ -13,37 +13,20 @@ from libcpp.algorithm cimport lower_bound, sort, unique
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.candidates cimport index_clues, rank_clues
-from matcher_ext.plan.plan cimport (
-    G_ABOVE,
-    G_BELOW,
-    G_BETWEEN,
-    G_EQUAL,
-    G_FROM,
-    G_LAZY,
-    G_MEMBER,
-    G_OUTSIDE,
-    G_STRANGER,
-    G_UNEQUAL,
-    G_UP_TO,
-    GROUPS,
-    PUSHED,
-    ROLES,
-    TESTED,
-    RoleIndex,
-    width_class,
+from matcher_ext.freeze.clue_tables cimport index_clues, rank_clues
+from matcher_ext.freeze.draft cimport Draft
+from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place, size_table
+from matcher_ext.plan.plan cimport Totals
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_STRANGER, G_UP_TO,
+    GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, group_of,
+    order_word, width_class,
 )
-from matcher_ext.values.arena cimport (
-    BETWEEN,
-    NORMAL_PREDICATE,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    Predicate,
-    hash_bytes,
-    text_length,
-    text_offset,
-)
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE
+from matcher_ext.values.predicate cimport BETWEEN, STRING, STRING_SET, Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     MISSING_PLACE = 1       # added to the place of a role's leaves: `is missing`
@@ -58,7 +41,7 @@ cdef bint has_keys(const Predicate* predicate) noexcept nogil:
 
 
 cdef bint needs_keys(const Draft* draft, const vector[uint32_t]* roles, size_t i) noexcept nogil:
-    """All that have keys but lists that are searched themselves."""
+    """Says whether a predicate's values become keys; deferred lists are searched themselves."""
     cdef const Predicate* predicate = &draft.predicates[i]
     cdef int group = group_of(predicate)
     if draft.is_deferred[i] and roles[0][i] == TESTED and (
@@ -116,9 +99,7 @@ cdef void size_text_tables(
             index.attributes[predicate.attribute].mask += predicate.count
     for i in range(index.attributes.size()):
         if index.attributes[i].mask:
-            size = 4
-            while size < 2 * index.attributes[i].mask:
-                size *= 2
+            size = <uint32_t>size_table(index.attributes[i].mask, 4)
             index.attributes[i].mask = size - 1
             index.attributes[i].keys = <uint32_t>index.texts.size()
             index.texts.resize(index.texts.size() + size, empty)
@@ -127,20 +108,21 @@ cdef void size_text_tables(
 cdef TextKey* find_text_key(
     const Draft* draft, LeafIndex* index, uint32_t attribute, int64_t word
 ) noexcept nogil:
-    """The slot of a text, or the empty one where it belongs."""
-    cdef const AttributeIndex* table = &index.attributes[attribute]
+    """Finds the place of a text, or the empty one where it belongs."""
+    cdef TextKey* table = index.texts.data() + index.attributes[attribute].keys
+    cdef size_t mask = index.attributes[attribute].mask
     cdef const char* text = draft.bytes.data() + text_offset(word)
     cdef uint32_t length = text_length(word)
     cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
-    cdef uint32_t slot = hash & table.mask
-    cdef TextKey* key = &index.texts[table.keys + slot]
+    cdef size_t place = first_place(hash, mask)
+    cdef TextKey* key = &table[place]
     while key.rank != NOTHING and not (
         key.hash == hash
         and text_length(key.word) == length
         and memcmp(draft.bytes.data() + text_offset(key.word), text, length) == 0
     ):
-        slot = (slot + 1) & table.mask
-        key = &index.texts[table.keys + slot]
+        place = next_place(place, mask)
+        key = &table[place]
     key.hash = hash
     return key
 
@@ -168,13 +150,13 @@ cdef void gather_texts(
 
 
 cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
-    """To twice the texts that there are: they had room for one of each mention."""
+    """Shrinks tables to twice the texts that there are: they had room for one of each mention."""
     cdef vector[TextKey] texts
     cdef AttributeIndex* attribute
     cdef const TextKey* key
     cdef TextKey empty
-    cdef size_t i
-    cdef uint32_t size, first, slot, k
+    cdef size_t i, place
+    cdef uint32_t size, first, k
     empty.word = 0
     empty.hash = 0
     empty.rank = NOTHING
@@ -182,18 +164,16 @@ cdef void shrink_text_tables(LeafIndex* index) noexcept nogil:
         attribute = &index.attributes[i]
         if attribute.mask == 0:
             continue
-        size = 4
-        while size < 2 * attribute.key_count:
-            size *= 2
+        size = <uint32_t>size_table(attribute.key_count, 4)
         first = <uint32_t>texts.size()
         texts.resize(first + size, empty)
         for k in range(attribute.mask + 1):
             key = &index.texts[attribute.keys + k]
             if key.rank != NOTHING:
-                slot = key.hash & (size - 1)
-                while texts[first + slot].rank != NOTHING:
-                    slot = (slot + 1) & (size - 1)
-                texts[first + slot] = key[0]
+                place = first_place(key.hash, size - 1)
+                while texts[first + place].rank != NOTHING:
+                    place = next_place(place, size - 1)
+                texts[first + place] = key[0]
         attribute.keys = first
         attribute.mask = size - 1
     index.texts.swap(texts)
@@ -233,7 +213,9 @@ cdef void number_points(LeafIndex* index) noexcept nogil:
 
 # 2. Order.
 
-cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* roles) noexcept nogil:
+cdef void order_leaves(
+    Draft* draft, LeafIndex* index, const vector[uint32_t]* roles
+) noexcept nogil:
     cdef vector[Ranked] ranked
     cdef Ranked item
     cdef const Predicate* predicate
@@ -272,7 +254,7 @@ cdef void order_leaves(Draft* draft, LeafIndex* index, const vector[uint32_t]* r
 # 3. Groups.
 
 cdef void count_leaf(LeafIndex* index, const Predicate* predicate, uint32_t place) noexcept nogil:
-    """For now `starts[g + 1]` counts the leaves of group g."""
+    """Counts a leaf; for now `starts[g + 1]` is the number of leaves of group g."""
     cdef Totals* totals = &index.totals
     cdef int role = PUSHED if place < TESTED_PLACE else TESTED
     totals.leaves += 1
@@ -312,7 +294,7 @@ cdef uint32_t leaf_rank(const Draft* draft, const LeafIndex* index, uint32_t lea
 cdef void cut_group(
     Draft* draft, LeafIndex* index, const AttributeIndex* attribute, int role, int group
 ) noexcept nogil:
-    """Row i gets the first leaf of the group whose bound has rank i or more."""
+    """Gives row i the first leaf of the group whose bound has rank i or more."""
     cdef uint32_t leaf = attribute.roles[role].starts[group]
     cdef uint32_t end = attribute.roles[role].starts[group + 1]
     cdef uint32_t rank = 0 if leaf == end else leaf_rank(draft, index, leaf)
@@ -364,7 +346,7 @@ cdef void cut_groups(Draft* draft, LeafIndex* index) noexcept nogil:
 # 5. Members.
 
 cdef void list_members(Draft* draft, LeafIndex* index) noexcept nogil:
-    """In the order of rows; in a row first the members, then the strangers."""
+    """Lists leaves in the order of rows; in a row first the members, then the strangers."""
     cdef vector[Ranked] listed
     cdef Ranked item
     cdef const Predicate* predicate
@@ -397,7 +379,9 @@ cdef void list_members(Draft* draft, LeafIndex* index) noexcept nogil:
 
 # 6. Clues.
 
-cdef void find_lazy(const LeafIndex* index, vector[uint32_t]* starts, vector[uint32_t]* ends) noexcept nogil:
+cdef void find_lazy(
+    const LeafIndex* index, vector[uint32_t]* starts, vector[uint32_t]* ends
+) noexcept nogil:
     cdef size_t i
     for i in range(index.attributes.size()):
         starts.push_back(index.attributes[i].roles[<int>PUSHED].starts[<int>G_LAZY])

@@ -1,4 +1,4 @@
-"""Records in the order of their first key, so that a visit's lie together (pairs.pxd)."""
+"""Writes records in the order of their first key, so that a visit's lie together (pairs.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.algorithm cimport sort
@@ -9,13 +9,17 @@ from matcher_ext.freeze.draft cimport Draft, PairChoice
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.records cimport put_record
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.plan.plan cimport Pair, PairRecord, pair_hash
-from matcher_ext.values.arena cimport NOTHING, ONE_OF, Predicate
+from matcher_ext.values.predicate cimport ONE_OF, Predicate
 
 ctypedef pair[uint64_t, uint32_t] Ranked
 
 
-cdef uint64_t pair_key(const Layout* layout, const PairChoice* choice, uint32_t value) noexcept nogil:
+cdef uint64_t pair_key(
+    const Layout* layout, const PairChoice* choice, uint32_t value
+) noexcept nogil:
     cdef const Draft* draft = &layout.draft
     cdef const Predicate* partition = &draft.predicates[draft.nodes[choice.partition].first]
     cdef const Predicate* other = &draft.predicates[draft.nodes[choice.other].first]
@@ -25,7 +29,7 @@ cdef uint64_t pair_key(const Layout* layout, const PairChoice* choice, uint32_t 
 
 
 cdef void put_pairs(Layout* layout) noexcept nogil:
-    """Records in the order of their first key, then the table of all keys."""
+    """Writes records in the order of their first key, then the table of all keys."""
     cdef Draft* draft = &layout.draft
     cdef vector[Ranked] ranked, listed
     cdef vector[PairRecord] found
@@ -61,7 +65,7 @@ cdef void put_pairs(Layout* layout) noexcept nogil:
 
 
 cdef size_t count_keys(const vector[Ranked]* listed) noexcept nogil:
-    """Of a list in their order, the different ones."""
+    """Counts the distinct keys of a sorted list."""
     cdef size_t count = 0, i
     for i in range(listed.size()):
         count += i == 0 or listed[0][i].first != listed[0][i - 1].first
@@ -73,8 +77,9 @@ cdef void tabulate_pairs(
 ) noexcept nogil:
     cdef Pair pair_
     cdef size_t size = 1, i = 0
-    cdef uint64_t slot
-    # Four to a line: fuller than half costs no further line, and this is the largest section.
+    cdef size_t place
+    # Pairs are four to a line: fuller than half costs no further line, and the section is the
+    # largest.
     while 3 * size < 5 * count_keys(listed):
         size *= 2
     memset(&pair_, 0, sizeof(pair_))
@@ -90,7 +95,7 @@ cdef void tabulate_pairs(
             layout.pair_records.push_back(found[0][listed[0][i].second])
             pair_.count += 1
             i += 1
-        slot = pair_hash(pair_.partition, pair_.point) & (size - 1)
-        while layout.pairs[slot].count:
-            slot = (slot + 1) & (size - 1)
-        layout.pairs[slot] = pair_
+        place = first_place(pair_hash(pair_.partition, pair_.point), size - 1)
+        while layout.pairs[place].count:
+            place = next_place(place, size - 1)
+        layout.pairs[place] = pair_

@@ -1,4 +1,5 @@
-"""Partitions: a trie of guards each, then routed records with their listings (partitions.pxd)."""
+"""Writes partitions: a trie of guards each, then routed records with their listings
+(partitions.pxd)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
@@ -9,17 +10,15 @@ from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport find_draft_point
 from matcher_ext.freeze.programs cimport atom_of
 from matcher_ext.freeze.records cimport put_tested
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.listings cimport (
-    Listing,
-    add_seller,
-    list_sellers,
-    measure_hops,
-    put_listings,
-    sort_listings,
+    Listing, add_seller, list_sellers, measure_hops, put_listings, sort_listings,
 )
 from matcher_ext.plan.plan cimport Guard, Partition, PlanNode
 from matcher_ext.routes.route_section cimport RoutePlan, find_source, read_routes
-from matcher_ext.values.arena cimport NORMAL_REFERENCE, NOTHING, Predicate, text_length, text_offset
+from matcher_ext.values.normal_form cimport NORMAL_REFERENCE
+from matcher_ext.values.predicate cimport Predicate
+from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
     GUARDED = 2             # records that make a guard worth its test
@@ -32,7 +31,7 @@ cdef struct Member:         # an AND of the partition
     uint32_t reach          # or NOTHING: it is not routed
 
 cdef cppclass Work:
-    """One partition at a time."""
+    """The memory of one partition at a time."""
     RoutePlan routes
     uint32_t value                  # the equality of the partition
     vector[Member] members
@@ -70,7 +69,7 @@ cdef bint is_guard(const Layout* layout, uint32_t number) noexcept nogil:
 
 
 cdef uint32_t find_reach(const Layout* layout, uint32_t number) noexcept nogil:
-    """The one reach that an AND needs; NOTHING if it needs none or several."""
+    """Finds the one reach that an AND needs; NOTHING if it needs none or several."""
     cdef const PlanNode* node = &layout.draft.nodes[number]
     cdef const PlanNode* child
     cdef uint32_t found = NOTHING, i
@@ -86,7 +85,7 @@ cdef uint32_t find_reach(const Layout* layout, uint32_t number) noexcept nogil:
 
 
 cdef void rank_references(const Layout* layout, Work* work) noexcept nogil:
-    """Of the members that are not routed."""
+    """Ranks the references of the members that are not routed, the commonest first."""
     cdef vector[pair[uint32_t, uint32_t]] ranked
     cdef pair[uint32_t, uint32_t] item
     cdef const PlanNode* node
@@ -133,8 +132,10 @@ cdef void list_references(const Layout* layout, Work* work) noexcept nogil:
 
 # Guards.
 
-cdef void put_member(Layout* layout, Work* work, const Member* member, uint32_t guards) noexcept nogil:
-    """Its record, without what the first of its references guard."""
+cdef void put_member(
+    Layout* layout, Work* work, const Member* member, uint32_t guards
+) noexcept nogil:
+    """Writes a member's record, without the references that are its first `guards` guards."""
     cdef const PlanNode* node = &layout.draft.nodes[member.node]
     cdef vector[uint32_t] pulled
     cdef uint32_t child, i, k
@@ -151,7 +152,8 @@ cdef void put_member(Layout* layout, Work* work, const Member* member, uint32_t 
 
 
 cdef size_t end_of_run(const Work* work, size_t first, size_t end, uint32_t depth) noexcept nogil:
-    """Members from `first` on that go on with the same reference. A lone one has a run of one."""
+    """Finds the end of the members from `first` on that go on with the same reference; a lone one
+    is a run of one."""
     cdef const Member* member = &work.members[first]
     cdef const Member* other
     cdef size_t at = first + 1
@@ -168,7 +170,8 @@ cdef size_t end_of_run(const Work* work, size_t first, size_t end, uint32_t dept
 cdef void put_guarded(
     Layout* layout, Work* work, size_t first, size_t end, uint32_t depth
 ) noexcept nogil:
-    """Members that share `depth` references: first those of no further guard, then the others."""
+    """Writes members that share `depth` references: first those of no further guard, then the
+    others."""
     cdef size_t at = first, run
     while at < end:
         run = end_of_run(work, at, end, depth)
@@ -214,7 +217,8 @@ cdef uint32_t find_publisher(const Draft* draft, const Work* work) noexcept nogi
 
 
 cdef void put_routed(Layout* layout, Work* work, size_t first) noexcept nogil:
-    """Members from `first` on: records in the order of their first seller, then the listing."""
+    """Writes members from `first` on: records in the order of their first seller, then the
+    listing."""
     cdef uint32_t source = find_publisher(&layout.draft, work)
     cdef vector[Listing] listings
     cdef vector[uint32_t] listed, records, turns    # by routed member
@@ -229,8 +233,8 @@ cdef void put_routed(Layout* layout, Work* work, size_t first) noexcept nogil:
         measure_hops(&work.routes, source, &hops)
         for member in range(count):
             listed[member] = list_sellers(
-                &work.routes, &hops, source, &work.routes.reaches[work.members[first + member].reach],
-                member, &listings,
+                &work.routes, &hops, source,
+                &work.routes.reaches[work.members[first + member].reach], member, &listings,
             )
     sort_listings(&listings)
     for i in range(listings.size()):
@@ -250,7 +254,7 @@ cdef void put_routed(Layout* layout, Work* work, size_t first) noexcept nogil:
 # All of them.
 
 cdef void add_partition(Layout* layout) noexcept nogil:
-    """A partition that begins here, with nothing in it."""
+    """Adds a partition that begins here, with nothing in it."""
     cdef Partition made
     made.records = <uint32_t>layout.records.size()
     made.routed = made.records
@@ -286,7 +290,7 @@ cdef void put_partition(Layout* layout, Work* work) noexcept nogil:
 cdef void gather_members(
     Layout* layout, Work* work, const vector[pair[uint64_t, uint32_t]]* ranked, size_t* at
 ) noexcept nogil:
-    """Those of the value at `at`; goes on to the next value."""
+    """Gathers the members of the value at `at`; goes on to the next value."""
     cdef const Draft* draft = &layout.draft
     cdef uint64_t point = ranked[0][at[0]].first >> 32
     cdef Member member

@@ -1,4 +1,4 @@
-"""Short-circuit programs (plan.pxd): a pulled subexpression as a list of tests with jumps.
+"""Writes short-circuit programs (plan.pxd): pulled subexpressions as lists of tests with jumps.
 
 Tests are ordered by what they cost and how likely they end the matter: in an AND by
 cost / (1 - rate), in an OR by cost / rate (overlapping-subscriptions-debs07).
@@ -33,12 +33,12 @@ cdef void write_program(
     uint32_t flags,
     vector[uint32_t]* records,
 ) noexcept nogil
-# The same of one node as a slot: its children, not itself.
+# Appends header and program of one node as a slot: it tests the children, not itself.
 cdef void write_slot(
     const Draft* draft, Programs* programs, uint32_t node, vector[uint32_t]* records
 ) noexcept nogil
 cdef void begin_slots(const Draft* draft, Programs* programs) noexcept nogil
-# Whether any program asks a slot.
+# Says whether any program asks a slot.
 cdef bint has_slots(const Draft* draft) noexcept nogil
 # Gives a definition's slot a number, unless it has one, after those that it asks.
 cdef void number_definition(
@@ -46,5 +46,5 @@ cdef void number_definition(
 ) noexcept nogil
 # Gives numbers to the slots that a node's program asks, innermost first.
 cdef void number_slots(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil
-# What a program calls a node that has no program of its own within it: a leaf or a slot.
+# Returns the atom that a program tests for a node: a leaf or a slot.
 cdef uint32_t atom_of(const Draft* draft, Programs* programs, uint32_t node) noexcept nogil

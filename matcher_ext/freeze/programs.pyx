@@ -1,18 +1,17 @@
-"""Compiles pulled subexpressions to programs."""
+"""Compiles pulled subexpressions to programs and numbers the slots that they ask (programs.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.plan cimport ATOM_BITS, JUMP_MAX, RECORD_NEVER, RECORD_WIDE, PlanNode
-from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
+from matcher_ext.freeze.draft cimport Draft
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, fits_narrow, narrow_test, wide_second,
+)
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
 )
 
 cdef enum:
@@ -36,7 +35,7 @@ cdef uint32_t* slot_of(const Draft* draft, Programs* programs, uint32_t number) 
 
 
 cdef uint32_t node_behind(const Draft* draft, uint32_t number) noexcept nogil:
-    """What a slot evaluates: a definition's root or its dual, or the node itself."""
+    """Returns what a slot evaluates: a definition's root or its dual, or the node itself."""
     cdef const PlanNode* node = &draft.nodes[number]
     if node.kind != NORMAL_REFERENCE:
         return number
@@ -66,7 +65,7 @@ cdef bint has_slots(const Draft* draft) noexcept nogil:
 
 
 cdef void number_below(const Draft* draft, Programs* programs, uint32_t number) noexcept nogil:
-    """The slots that a slot with this content asks."""
+    """Numbers the slots that a slot with this content asks."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef uint32_t i
     if node.kind == NORMAL_AND or node.kind == NORMAL_OR:
@@ -107,7 +106,8 @@ cdef void number_definition(
 cdef void add_test(
     const Draft* draft, Programs* programs, uint32_t number, uint32_t yes, uint32_t no, bint falls
 ) noexcept nogil:
-    """`falls`: what follows is where to go on when it is true; otherwise, when it is false."""
+    """Adds a test. If it `falls`, what follows is where to go on when it is true; otherwise, when
+    it is false."""
     cdef Instruction made
     made.atom = atom_of(draft, programs, number)
     made.sense = not falls
@@ -130,7 +130,7 @@ cdef void add_node(
 cdef void rank_children(
     const Draft* draft, Programs* programs, const uint32_t* children, uint32_t count, uint8_t kind
 ) noexcept nogil:
-    """Puts them on the stack, in the order of their tests."""
+    """Puts children on the stack, in the order of their tests."""
     cdef pair[float, uint32_t] item
     cdef float ends
     cdef uint32_t i
@@ -172,11 +172,12 @@ cdef void add_children(
     programs.ranked.resize(first)
 
 
-cdef bint is_wide(const Programs* programs) noexcept nogil:
+cdef bint needs_width(const Programs* programs) noexcept nogil:
+    """Says whether an instruction does not fit a narrow test."""
     cdef uint32_t i
     for i in range(<uint32_t>programs.instructions.size()):
-        if programs.instructions[i].atom >> ATOM_BITS or (
-            programs.labels[programs.instructions[i].label] - i > JUMP_MAX
+        if not fits_narrow(
+            programs.instructions[i].atom, programs.labels[programs.instructions[i].label] - i
         ):
             return True
     return False
@@ -191,16 +192,16 @@ cdef void put_program(
     cdef uint32_t i, jump
     programs.labels[<int>WHEN_TRUE] = count
     programs.labels[<int>WHEN_FALSE] = count + 1
-    wide = is_wide(programs)
+    wide = needs_width(programs)
     records.push_back((count * 2 | RECORD_WIDE if wide else count) | flags)
     for i in range(count):
         made = &programs.instructions[i]
         jump = programs.labels[made.label] - i
         if wide:
             records.push_back(made.atom)
-            records.push_back(<uint32_t>made.sense << 31 | jump)
+            records.push_back(wide_second(jump, made.sense))
         else:
-            records.push_back(<uint32_t>made.sense << 31 | jump << ATOM_BITS | made.atom)
+            records.push_back(narrow_test(made.atom, jump, made.sense))
 
 
 cdef void begin_program(Programs* programs) noexcept nogil:
@@ -231,7 +232,7 @@ cdef void write_program(
 cdef void add_tested(
     const Draft* draft, const Programs* programs, uint32_t number, vector[uint32_t]* tested
 ) noexcept nogil:
-    """Of a part that is copied, its children, so that all tests are in one order."""
+    """Adds what is tested: of a part that is copied its children, so that all are in one order."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef uint32_t i
     if not draft.is_part[number] or asks_slot(draft, programs, number):

@@ -1,4 +1,4 @@
-"""Slots, then the records of leaves and of inner nodes in the order of their bits (records.pxd)."""
+"""Writes slots, then records of leaves and inner nodes in the order of their bits (records.pxd)."""
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
@@ -6,34 +6,23 @@ from matcher_ext.freeze.bit_numbers cimport is_inner
 from matcher_ext.freeze.draft cimport BY_ALL, BY_CHILD, BY_PARTITION, Draft
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.programs cimport (
-    begin_slots,
-    has_slots,
-    number_definition,
-    number_slots,
-    write_program,
-    write_slot,
+    begin_slots, has_slots, number_definition, number_slots, write_program, write_slot,
 )
-from matcher_ext.plan.plan cimport (
-    RECORD_MANY,
-    RECORD_ONE,
-    STREAM_COUNT,
-    STREAM_ENTRIES,
-    STREAM_LONG,
-    STREAM_SHIFT,
-    Expression,
-    LeafStream,
-    PlanNode,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport Expression, LeafStream, PlanNode
+from matcher_ext.plan.record_format cimport (
+    RECORD_MANY, RECORD_ONE, STREAM_COUNT, STREAM_ENTRIES, STREAM_LONG, STREAM_SHIFT,
 )
 from matcher_ext.routes.route_section cimport RouteSpec, write_routes
-from matcher_ext.values.arena cimport (
-    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE,
 )
 
 
 cdef void pull_children(
     const Draft* draft, uint32_t number, uint32_t without, uint32_t other, vector[uint32_t]* pulled
 ) noexcept nogil:
-    """What a record's program tests: all children but those that found it."""
+    """Lists what a record's program tests: all children but those that found it."""
     cdef const PlanNode* node = &draft.nodes[number]
     cdef uint32_t i, child
     pulled.clear()
@@ -47,7 +36,8 @@ cdef void pull_children(
 
 
 cdef void number_routes(Layout* layout, const RouteSpec* spec) noexcept nogil:
-    """Edges first, then all reaches in one piece; what else there is comes behind them."""
+    """Numbers the slots of edges first, then of all reaches in one piece; others come behind
+    them."""
     cdef const vector[uint32_t]* slots = &layout.programs.definition_slots
     cdef vector[uint32_t] atoms
     cdef uint32_t definition, first_reach
@@ -67,7 +57,7 @@ cdef void number_routes(Layout* layout, const RouteSpec* spec) noexcept nogil:
 
 
 cdef void test_reaches_last(Layout* layout) noexcept nogil:
-    """A routed record can then be run without its reach."""
+    """Makes programs test reaches last: a routed record can then be run without its reach."""
     cdef Draft* draft = &layout.draft
     cdef uint32_t i
     for i in range(<uint32_t>draft.nodes.size()):
@@ -78,7 +68,7 @@ cdef void test_reaches_last(Layout* layout) noexcept nogil:
 
 
 cdef void put_slots(Layout* layout, const RouteSpec* spec) noexcept nogil:
-    """Numbers those of definitions and those that records need, then writes them."""
+    """Numbers the slots of definitions and those that records need, then writes them."""
     cdef Draft* draft = &layout.draft
     cdef vector[uint32_t] pulled
     cdef uint32_t number, slot
@@ -167,7 +157,7 @@ cdef void find_leaf_nodes(Layout* layout) noexcept nogil:
 
 
 cdef void put_leaf_streams(Layout* layout) noexcept nogil:
-    """First the entries of leaves that are roots, so that they are consecutive; then records."""
+    """Numbers the entries of leaves that are roots, which are consecutive; then writes records."""
     cdef LeafStream stream
     cdef uint32_t leaf, i, node
     find_leaf_nodes(layout)
@@ -239,7 +229,7 @@ cdef void put_terminals(Layout* layout) noexcept nogil:
 
 
 cdef void put_other_entries(Layout* layout) noexcept nogil:
-    """What is never true is met never, but keeps its ids."""
+    """Numbers the entries of `false`: they never match and only need ids."""
     cdef size_t i
     layout.leaves.totals.met = <uint32_t>layout.ids.size()
     for i in range(layout.draft.expressions.size()):

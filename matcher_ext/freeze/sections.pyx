@@ -1,23 +1,24 @@
-"""The file's content in its order; only tests that matching may run keep their predicates."""
+"""Puts the file's content in order; only tests that matching may run keep their predicates."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.freeze.draft cimport Draft, view_draft
 from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport LeafIndex
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    NOTHING,
-    Predicate,
-    Span,
-    predicate_copy,
-    text_length,
-    text_offset,
-    text_word,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport (
+    ALWAYS, ATTRIBUTES, BOUNDS, BYTES, CANDIDATES, CATALOG, CLUE_INDEXES, CLUE_ROWS,
+    DEFINITION_SLOTS, GUARDS, ID_BASES, ID_STEPS, IDS, INNER_OFFSETS, KEYS, LAST_HOPS, LEAF_STREAMS,
+    LEVELS, MEMBERS, NAME_BYTES, NAMES, OR_TARGETS, PAIR_RECORDS, PAIRS, PARTITIONS, POINTS,
+    PREDICATES, RECORDS, ROUTES, SELLERS, SLOTS, TERMINALS, TEXTS, TOTALS, WIDE_IDS, WORDS, Header,
+    Totals, begin_buffer, end_buffer, put_section,
 )
+from matcher_ext.plan.predicate_index cimport G_LAZY, GROUPS, PUSHED, ROLES, AttributeIndex, TextKey
+from matcher_ext.values.predicate cimport Predicate, predicate_copy
+from matcher_ext.values.spans cimport Span, text_length, text_offset, text_word
 
 cdef cppclass Packed:
-    """What is written in another form than the layout holds it in."""
+    """What a file has in another form than the layout."""
     vector[Predicate] tests
     vector[int64_t] words
     vector[char] bytes
@@ -57,7 +58,7 @@ cdef void pack_tests(const Draft* draft, LeafIndex* leaves, Packed* packed) noex
 
 
 cdef void pack_texts(const Draft* draft, LeafIndex* leaves, Packed* packed) noexcept nogil:
-    """Each text once, however many predicates name it."""
+    """Copies each text once, however many predicates name it."""
     cdef TextKey* key
     cdef const char* text
     cdef uint32_t offset
@@ -94,7 +95,8 @@ cdef void pack_ids(Layout* layout, Packed* packed) noexcept nogil:
 
 
 cdef bint has_small_steps(const Layout* layout) noexcept nogil:
-    """The ids of direct terminals ascend; of each 64 the last is within a byte of the first."""
+    """Says whether a byte can hold an id's step. The ids of direct terminals ascend; of each 64 the
+    last must be within a byte of the first."""
     cdef size_t direct = layout.leaves.totals.direct, i
     for i in range(direct):
         if <uint64_t>layout.ids[i] - <uint64_t>layout.ids[i & ~<size_t>63] > 0xFF:

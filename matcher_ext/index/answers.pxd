@@ -5,7 +5,7 @@
 `function(ask)` is called when a visit first needs one of the names, at most once per visit, and
 returns truths by name: True, False, None for undefined; names that it leaves out are undefined.
 `ask(name)` says whether another definition is true of the visit; one that is being answered
-just then is not. Compiled code needs none of this: an Answerer (leaf_bits.pxd) takes no lock.
+just then is not. Compiled code needs none of this: an Answerer (scratch.pxd) takes no lock.
 
 Where two snapshots answer together (a LiveIndex, an index with few changes), the one beside is
 begun first and everything is asked through it, because it has the newest meanings.

@@ -1,15 +1,16 @@
-"""Definitions that Python code answers (answers.pxd)."""
+"""Binds functions to slots, and calls each at most once per visit (answers.pxd)."""
 import numpy
 
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot, make_snapshot
-from matcher_ext.match.leaf_bits cimport Answerer
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, run_match
+from matcher_ext.match.scratch cimport Answerer
 from matcher_ext.match.slots cimport Match, answer_definition, ask_definition
 from matcher_ext.plan.plan cimport SLOTS, section_count
-from matcher_ext.values.arena cimport FALSE, NOTHING, TRUE, UNDEFINED, Truth
-from matcher_ext.visits.visit cimport read_visit
+from matcher_ext.values.predicate cimport FALSE, TRUE, UNDEFINED, Truth
+from matcher_ext.visits.dict_reader cimport read_visit
 
 from matcher_ext.values.refusals import UnknownDefinitionError
 
@@ -29,7 +30,7 @@ cdef class SlotAnswers:
 
 
 def bind_answers(Snapshot below, SlotAnswers answers):
-    """The same snapshot, with definitions that code answers; names that it lacks do not matter."""
+    """Makes the same snapshot, with definitions that code answers; names it lacks do not matter."""
     cdef Snapshot made = make_snapshot()
     cdef uint32_t slot, definition
     cdef int negated
@@ -67,7 +68,7 @@ cdef Truth truth_of(object answer) except? UNDEFINED:
 
 
 cdef void answer_in_python(void* context, void* match) noexcept nogil:
-    """Whatever is raised is kept, and raised again when the visit is done."""
+    """Calls a function; what it raises is kept, and raised again when the visit is done."""
     cdef AnswerContext* asked = <AnswerContext*>context
     with gil:
         answers = <VisitAnswers>asked.answers
@@ -78,8 +79,8 @@ cdef void answer_in_python(void* context, void* match) noexcept nogil:
 
 
 def match_beside(match, overlay, Snapshot beside, visit):
-    """What a snapshot below finds, by `match_ids` or `match_with_warnings`, with the ids of the one
-    beside it; the second part is what the former warns of."""
+    """Returns what a snapshot below finds, by `match_ids` or `match_with_warnings`, with the ids of
+    the one beside it; the second part is what the former warns of."""
     answers = VisitAnswers.begin(beside, visit) if beside.answers else None
     found = match(visit, overlay, answers)
     ids, malformed = found if isinstance(found, tuple) else (found, ())
@@ -99,7 +100,7 @@ cdef class VisitAnswers:
 
     @staticmethod
     def begin(Snapshot beside, visit):
-        """Of a snapshot that answers together with another: begins its match."""
+        """Begins the match of a snapshot that answers together with another."""
         cdef VisitAnswers answers = VisitAnswers()
         cdef ScratchHolder holder = beside._take()
         read_visit(beside.catalog, visit, &holder.scratch.visit)
@@ -123,7 +124,7 @@ cdef class VisitAnswers:
         return matched
 
     def ask(self, str name):
-        """Whether a definition is true of the visit."""
+        """Says whether a definition is true of the visit."""
         cdef uint32_t definition
         if self.holder is None:
             raise ValueError("the visit is over")
@@ -176,7 +177,7 @@ cdef class VisitAnswers:
         return 0
 
     def settle(self, ScratchHolder holder):
-        """After the match: the scratch may go to somebody else."""
+        """Takes the functions back after the match: the scratch may go to somebody else."""
         holder.scratch.answerers.clear()
         holder.scratch.answered_by = NULL
         if holder is self.holder:
@@ -185,7 +186,7 @@ cdef class VisitAnswers:
             raise self.error
 
     def tell_graph(self, ScratchHolder holder, Snapshot snapshot):
-        """What the functions say, for those who go through a snapshot's graph."""
+        """Tells a snapshot's graph what the functions say."""
         cdef uint32_t place, definition
         holder.graph.answers.assign(len(snapshot.definition_numbers), 0)
         for place in range(<uint32_t>len(snapshot.answers)):

@@ -4,6 +4,7 @@ import numpy
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.freezing cimport PATCH_FROM, freeze_index, view_index
 from matcher_ext.index.given_texts cimport check_names, describe_refused, has_refused, read_texts
 from matcher_ext.index.reaches cimport (
@@ -11,12 +12,13 @@ from matcher_ext.index.reaches cimport (
 )
 from matcher_ext.index.snapshot cimport Snapshot
 from matcher_ext.index.truth_rates cimport check_rate, learn_rates
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport add_definition, collect_references, find_definition
 from matcher_ext.nodes.interning cimport intern_roots
-from matcher_ext.nodes.store cimport begin_form, find, intern, release, replace_definition
+from matcher_ext.nodes.shared_nodes cimport begin_form, find, intern, release, replace_definition
 from matcher_ext.plan.graph cimport copy_node, find_plan_definition, is_reach, names_below
-from matcher_ext.values.arena cimport NORMAL_PREDICATE, NOTHING, clear_form
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE, clear_form
 
 from matcher_ext.index.answers import SlotAnswers, match_beside
 from matcher_ext.language.reading import check_text
@@ -165,8 +167,9 @@ cdef class ATree(DynamicState):
             self._change()
 
     def define_reach(self, party, hops):
-        """The name of a definition that is true if the visit's publisher reaches the party within
-        some hops over edges that the visit satisfies. It cannot be negated, nor used in another."""
+        """Returns the name of a definition that is true if the visit's publisher reaches the party
+        within some hops over edges that the visit satisfies. It cannot be negated, nor used in
+        another."""
         with self.lock:
             name = find_reach(self, party, hops)
             if name not in self.reaches:
@@ -176,11 +179,11 @@ cdef class ATree(DynamicState):
         return name
 
     def match(self, visit):
-        """The ids whose expressions are true of the visit, ascending."""
+        """Returns the ids whose expressions are true of the visit, ascending."""
         return numpy.sort(self.match_ids(visit)).tolist()
 
     def match_ids(self, visit):
-        """The same ids as a numpy array, in no promised order."""
+        """Returns the same ids as a numpy array, in no promised order."""
         base, overlay, beside = self._view()
         if beside is None:
             return base.match_ids(visit)
@@ -265,12 +268,12 @@ cdef class ATree(DynamicState):
         return self.freeze().to_graphviz(entry_id)
 
     def freeze(self):
-        """The index as it is now, immutable. The same snapshot until something changes."""
+        """Returns the index as it is now, immutable: the same snapshot until something changes."""
         with self.lock:
             return freeze_index(self)
 
     def stats(self):
-        """Sizes of the index."""
+        """Returns the sizes of the index."""
         with self.lock:
             return {
                 "entries": self.roots.size(),
@@ -308,12 +311,12 @@ cdef class ATree(DynamicState):
 
 
 def compile_catalog(catalog):
-    """A CompiledCatalog, or the one that a catalogue of the language carries."""
+    """Returns a CompiledCatalog as it is, or the one that a catalogue of the language carries."""
     if isinstance(catalog, CompiledCatalog):
         return catalog
     return catalog.compiled
 
 
 def text_of(expression):
-    """An expression's text; a plain text is its own."""
+    """Returns an expression's text; a plain text is its own."""
     return expression if isinstance(expression, str) else expression.text

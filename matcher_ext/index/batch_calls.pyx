@@ -14,15 +14,8 @@ from matcher_ext.count.arrow_input cimport IdBuffer, to_numpy
 from matcher_ext.count.blocks cimport MOST_ROWS, RowSource
 from matcher_ext.count.circuit cimport Circuit, write_circuit
 from matcher_ext.count.counting cimport (
-    VISITS_AT_ONCE,
-    Counter,
-    count_singly,
-    count_sliced,
-    exchange_visits,
-    is_worth_slicing,
-    most_circuit_words,
-    open_counter,
-    rows_of_trial,
+    VISITS_AT_ONCE, Counter, count_singly, count_sliced, exchange_visits, is_worth_slicing,
+    most_circuit_words, open_counter, rows_of_trial,
 )
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.match.matching cimport match_visit
@@ -144,7 +137,7 @@ cdef int count_rows(
     Snapshot snapshot, const RowSource* source, ScratchHolder holder, CounterHolder held,
     int64_t working_bytes, int64_t* counts,
 ) except -1:
-    """The first few rows one by one, to see how long that takes; then as is faster."""
+    """Counts the first few rows one by one, to see how long that takes; then as is faster."""
     cdef const CatalogTable* table = &snapshot.catalog.table
     cdef Counter* counter = &held.counter
     cdef int64_t first = 0, end
@@ -191,13 +184,13 @@ cdef int count_blocks(
             )
         expression = circuit.circuit.end_expression
     if snapshot.circuit is None:
-        # Pieces are written anew for every batch: that counts.
+        # Pieces of a circuit are written anew for every batch, so the writing counts.
         counter.sliced_ns = <double>(time.perf_counter_ns() - started) * MOST_ROWS / (end - first)
     return 0
 
 
 cdef CircuitHolder take_circuit(Snapshot snapshot, uint32_t expression, size_t most_words):
-    """Expressions from this one on; the circuit of all of them is kept."""
+    """Takes the circuit of the expressions from this one on; that of all of them is kept."""
     cdef CircuitHolder held = snapshot.circuit
     if held is not None and expression == 0 and held.circuit.code.size() <= most_words:
         return held

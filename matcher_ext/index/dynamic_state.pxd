@@ -1,5 +1,5 @@
-"""What a dynamic index consists of: entries and definitions over one store of shared nodes, and what
-changed since it was last frozen.
+"""What a dynamic index consists of: entries and definitions over one store of shared nodes, and
+what changed since it was last frozen.
 
 Texts come into it by given_texts.pxd, the exchange graph by reaches.pxd; freezing.pxd makes
 snapshots of it. ATree is its face.
@@ -11,8 +11,9 @@ from libcpp.vector cimport vector
 from matcher_ext.index.snapshot cimport Snapshot
 from matcher_ext.nodes.store cimport NodeStore
 from matcher_ext.routes.route_section cimport RouteSpec
-from matcher_ext.values.arena cimport NormalForm, Tree
 from matcher_ext.values.catalog cimport CompiledCatalog
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.tree cimport Tree
 
 cdef class DynamicState:
     """One lock guards all of it: whoever reads or changes it holds that."""
@@ -36,5 +37,5 @@ cdef class DynamicState:
     cdef dict reaches                               # name -> (party, hops)
     cdef vector[uint8_t] is_reach                   # by definition; those beyond its end are none
 
-    # After each change. What is frozen is not what is true any more.
+    # Forgets what was frozen; to be called after each change.
     cdef int _change(self) except -1

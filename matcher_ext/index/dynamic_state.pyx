@@ -1,7 +1,7 @@
-"""An empty state, and how it is told of a change (dynamic_state.pxd)."""
+"""Opens an empty state, and forgets what was frozen (dynamic_state.pxd)."""
 import threading
 
-from matcher_ext.nodes.store cimport open_store
+from matcher_ext.nodes.shared_nodes cimport open_store
 
 
 cdef class DynamicState:

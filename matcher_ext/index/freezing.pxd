@@ -1,4 +1,4 @@
-"""What a dynamic index is matched on: a freeze of all of it, or of the changes since the last one.
+"""Freezes what a dynamic index is matched on: all of it, or the changes since the last freeze.
 
     few changes to a large index:  last freeze, with an overlay  +  what changed, frozen beside it
     otherwise:                     a new freeze
@@ -11,8 +11,8 @@ from matcher_ext.index.snapshot cimport Snapshot
 cdef enum:
     PATCH_FROM = 5000   # entries of an index that is not frozen anew after each change
 
-# All of it. The same snapshot until something changes.
+# Freezes all of it; returns the same snapshot until something changes.
 cdef Snapshot freeze_index(DynamicState index)
-# (snapshot, what to lay over it, snapshot beside it): together, the present state. The last two may
-# be None.
+# Returns (snapshot, what to lay over it, snapshot beside it): together, the present state. The last
+# two may be None.
 cdef tuple view_index(DynamicState index)

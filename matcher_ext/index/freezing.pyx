@@ -5,10 +5,11 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from matcher_ext.freeze.building cimport build_plan
 from matcher_ext.freeze.draft cimport Entry
-from matcher_ext.freeze.layout cimport build_plan
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.overlay cimport Overlay
-from matcher_ext.index.snapshot cimport freeze_buffer
+from matcher_ext.index.snapshot cimport Snapshot, freeze_buffer
 from matcher_ext.nodes.definitions cimport find_definition
 from matcher_ext.routes.route_section cimport RouteSpec
 
@@ -49,8 +50,8 @@ cdef tuple view_index(DynamicState index):
 
 
 cdef bint is_patchable(DynamicState index):
-    """Few entries are soon frozen anew; that there are definitions and a graph besides makes it
-    long, so that a new meaning alone never is."""
+    """Says whether the changes are frozen by themselves. Few entries are soon frozen anew, but
+    definitions and a graph take long, so a new meaning alone never freezes them all."""
     if index.base is None or (
         (index.added or index.dead) and len(index.base) < index.patch_from
     ):
@@ -75,15 +76,15 @@ cdef tuple patch(DynamicState index):
 
 
 cdef object list_patched(DynamicState index):
-    """The names whose meanings lie beside the last freeze; None: all, since new entries may ask
-    for the graph, which asks for every edge, and code may ask for anything."""
+    """Lists the names whose meanings lie beside the last freeze; None is all, since new entries may
+    ask for the graph, which asks for every edge, and code may ask for anything."""
     if index.answers or index.added and index.nodes is not None:
         return None
     return index.redefined
 
 
 cdef Snapshot build(DynamicState index, vector[Entry]* entries, names):
-    """With all definitions and the graph, or with those of some names and no graph."""
+    """Builds a snapshot with all definitions and the graph, or with some names and no graph."""
     cdef bytes rows = json.dumps(index.catalog.rows).encode()
     cdef const char* catalog = rows
     cdef size_t length = len(rows)

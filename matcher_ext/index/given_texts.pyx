@@ -1,11 +1,13 @@
-"""The parser and its refusals, for the dynamic index (given_texts.pxd)."""
+"""Calls the parser for the dynamic index, and describes its refusals (given_texts.pxd)."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.language.normal cimport normalise_texts
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport find_unknown_name
-from matcher_ext.values.arena cimport NOTHING, clear_form
+from matcher_ext.values.normal_form cimport clear_form
 
 from matcher_ext.language.errors import ExpressionError
 from matcher_ext.language.reading import check_text

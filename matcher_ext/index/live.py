@@ -89,7 +89,7 @@ class State:
         return self.size
 
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
-        """The ids whose expressions are true of the visit, in no promised order."""
+        """Returns the ids whose expressions are true of the visit, in no promised order."""
         if self.borrows:
             return self.match_with_paths(visit)[0]
         return match_beside(self.snapshot.match_ids, self.overlay, self.beside, visit)[0]
@@ -199,7 +199,7 @@ class LiveIndex:
         routes: Routes | None = None,
         lent: Iterable[tuple[str, str]] = (),
     ) -> State:
-        """Many changes as one: readers see all of them or none. Definitions are made in their
+        """Makes many changes as one: readers see all of them or none. Definitions are made in their
         order, `dead` may name ids that are not there, `entries` take the place of what has their
         id, `routes` of the whole graph. `lent` are definitions as they are, for what entries refer
         to: without them, the first one that is needed costs reading the graph of the snapshot, a
@@ -219,7 +219,7 @@ class LiveIndex:
             return self._state
 
     def apply_record(self, record: Mapping[str, Any]) -> State:
-        """`apply` of one change as servers send it, read from JSON: there, ids are texts."""
+        """Applies one change as servers send it, read from JSON: there, ids are texts."""
         routes = record["routes"]
         return self.apply(
             definitions=record["definitions"].items(),
@@ -255,12 +255,12 @@ class LiveIndex:
             self._publish(snapshot)
 
     def match(self, visit: Mapping[str, Any]) -> list[int]:
-        """The ids whose expressions are true of the visit, ascending."""
+        """Returns the ids whose expressions are true of the visit, ascending."""
         matched: list[int] = numpy.sort(self.match_ids(visit)).tolist()
         return matched
 
     def match_ids(self, visit: Mapping[str, Any]) -> NDArray[numpy.int64]:
-        """The same ids as a numpy array, in no promised order."""
+        """Returns the same ids as a numpy array, in no promised order."""
         return self._state.match_ids(visit)
 
     def match_with_warnings(
@@ -270,7 +270,7 @@ class LiveIndex:
         return self._state.match_with_warnings(visit)
 
     def stats(self) -> dict[str, int]:
-        """Sizes of what lies beside the snapshot."""
+        """Returns the sizes of what lies beside the snapshot."""
         with self._lock:
             return {
                 "entries": self._state.size,
@@ -292,7 +292,7 @@ class LiveIndex:
                 raise
 
     def _restore(self, changes: Changes) -> None:
-        """Names first, with no meaning: each of them may be used in any other."""
+        """Restores names first, with no meaning: each of them may be used in any other."""
         self._changes = changes
         self._dynamic = make_dynamic(self._base, self._names)
         for name in changes.meanings:
@@ -321,7 +321,7 @@ class LiveIndex:
         changes.meanings[name] = text
 
     def _bury(self, changes: Changes, entry_ids: list[int]) -> None:
-        """Wherever they are, if they are anywhere."""
+        """Removes entries wherever they are, if they are anywhere."""
         for entry_id in entry_ids:
             if entry_id in self._dynamic:
                 self._dynamic.delete(entry_id)
@@ -330,7 +330,7 @@ class LiveIndex:
         changes.dead.update(compress(entry_ids, (below >= 0).tolist()))
 
     def _need_definitions(self, text: str) -> None:
-        """The small index needs its own copy of what a text refers to."""
+        """Gives the small index its own copy of what a text refers to."""
         if "@" not in text:  # a list of a million values, mostly
             return
         for name in set(REFERENCE.findall(text)) & self._names:
@@ -355,7 +355,7 @@ class LiveIndex:
 
 
 def make_dynamic(snapshot: Snapshot, names: frozenset[str]) -> ATree:
-    """An index for what changes, with the code that answers the snapshot's definitions."""
+    """Makes an index for what changes, with the code that answers the snapshot's definitions."""
     dynamic = ATree(snapshot.catalog)
     for answers in snapshot.answers:
         take_answers(dynamic, snapshot, names, answers)
@@ -365,7 +365,7 @@ def make_dynamic(snapshot: Snapshot, names: frozenset[str]) -> ATree:
 def take_answers(
     dynamic: ATree, snapshot: Snapshot, names: frozenset[str], answers: SlotAnswers
 ) -> None:
-    """Everything is asked through the small index, so it needs all that may be asked for."""
+    """Gives the small index all that may be asked for, since everything is asked through it."""
     for name in sorted({*answers.names, *answers.asks} & names):
         dynamic.copy_definition(snapshot, name)
     dynamic.answer_slots(answers.names, answers.function, answers.asks)

@@ -1,9 +1,9 @@
-"""What is laid over a frozen index when it is matched: dead entries, definitions that were replaced,
-and reaches that it answers for the entries beside it."""
+"""What is laid over a frozen index when it is matched: dead entries, definitions that were
+replaced, and reaches that it answers for the entries beside it."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Meaning
+from matcher_ext.match.scratch cimport Meaning
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 
 cdef class Overlay:
@@ -22,7 +22,7 @@ cdef class Overlay:
     # code, or another graph.
     cdef int check_below(self, PlanBuffer index) except -1
 
-    # While it is made.
+    # Fill it while it is made.
     cdef int _bury(self, PlanBuffer below, object dead) except -1
     cdef int _borrow(self, PlanBuffer below, bytes name) except -1
     cdef int _replace(self, PlanBuffer below, bytes name) except -1

@@ -1,8 +1,11 @@
-"""Finds in a frozen index what changed since (overlay.pxd)."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+"""Finds the entries, slots and reaches of a frozen index that changed since (overlay.pxd)."""
+from libc.stdint cimport int64_t, uint32_t
 
+from matcher_ext.machine.bitmaps cimport set_bit
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.scratch cimport Meaning
 from matcher_ext.plan.graph cimport find_plan_definition, reach_of
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.plan.plan_buffer cimport PlanBuffer
 
 from matcher_ext.values.refusals import UnknownDefinitionError, UnknownIdError
 
@@ -35,7 +38,7 @@ cdef class Overlay:
         for i in range(entries.shape[0]):
             if entries[i] < 0:
                 raise UnknownIdError("a dead id is not in the index")
-            self.dead[entries[i] >> 6] |= <uint64_t>1 << (entries[i] & 63)
+            set_bit(self.dead.data(), <uint32_t>entries[i])
         return 0
 
     cdef int _borrow(self, PlanBuffer below, bytes name) except -1:

@@ -1,4 +1,4 @@
-"""The exchange graph of a dynamic index, and the definitions that it answers: reaches.
+"""Gives a dynamic index the exchange graph, and the definitions that the graph answers: reaches.
 
 Whoever calls holds the index's lock and notes the change.
 """
@@ -8,10 +8,11 @@ from matcher_ext.index.dynamic_state cimport DynamicState
 
 # Gives the index a graph, in which all reaches that it has are found again.
 cdef int give_routes(DynamicState index, names, links, labels, sources, spare, attribute) except -1
-# The name of a reach; raises if it is none.
+# Returns the name of a reach; raises if there cannot be one.
 cdef str find_reach(DynamicState index, party, hops)
+# Adds a reach and its definition.
 cdef int add_reach_of(DynamicState index, str name, party, hops) except -1
-# A definition that is never true for whoever does not know of reaches.
+# Adds a definition that is never true for whoever does not know of reaches.
 cdef uint32_t add_false(DynamicState index, str name) except? 0
 # Raises if the form negates a reach, or uses one within a definition.
 cdef int check_reaches(DynamicState index, bint within_definition) except -1

@@ -1,12 +1,15 @@
-"""Graph and reaches on the way into a dynamic index (reaches.pxd)."""
+"""Brings graph and reaches into a dynamic index (reaches.pxd)."""
 from libc.stdint cimport uint32_t
 
+from matcher_ext.index.dynamic_state cimport DynamicState
 from matcher_ext.index.given_texts cimport read_texts
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.nodes.definitions cimport add_definition, find_definition
-from matcher_ext.nodes.store cimport begin_form, intern
+from matcher_ext.nodes.shared_nodes cimport begin_form, intern
 from matcher_ext.routes.route_section cimport RouteSpec, add_reach, set_labels
 from matcher_ext.routes.routes cimport MOST_HOPS, make_tables
-from matcher_ext.values.arena cimport NORMAL_REFERENCE, NOTHING, NormalNode, Span
+from matcher_ext.values.normal_form cimport NORMAL_REFERENCE, NormalNode
+from matcher_ext.values.spans cimport Span
 
 from matcher_ext.values.refusals import UnknownDefinitionError
 

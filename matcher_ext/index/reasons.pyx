@@ -1,16 +1,16 @@
-"""Why an entry does not match a visit, and what its expression looks like in the index.
+"""Says why an entry does not match a visit, and draws its expression as the index has it.
 
-Behind the methods of Snapshot with the same names: reads the graph that graph_from_plan.pyx makes from what
-matching runs, so that a reason cannot differ from the truth.
+Behind the methods of Snapshot with the same names: reads the graph that graph_from_plan.pyx makes
+from what matching runs, so that a reason cannot differ from the truth.
 """
 from libc.stdint cimport uint32_t
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, run_match, walk_visit
 from matcher_ext.plan.graph cimport begin_graph_visit, draw_node, find_reasons
-from matcher_ext.values.arena cimport NOTHING
-from matcher_ext.visits.visit cimport read_visit
-from matcher_ext.visits.visit cimport is_eligible
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport has_required
 
 from matcher_ext.values.refusals import SnapshotError
 
@@ -21,7 +21,7 @@ def why_not(Snapshot snapshot, visit, ids):
     read_visit(snapshot.catalog, visit, &holder.scratch.visit)
     reasons = {}
     missing = []
-    if not is_eligible(&snapshot.catalog.table, &holder.scratch.visit):
+    if not has_required(&snapshot.catalog.table, &holder.scratch.visit):
         missing = list_missing(snapshot, holder)
     tell_reached(snapshot, holder)
     begin_graph_visit(&snapshot.plan, &holder.graph)
@@ -72,11 +72,13 @@ def list_missing(Snapshot snapshot, ScratchHolder holder):
 
 def to_graphviz(Snapshot snapshot, entry_id):
     snapshot._thaw()
-    return draw_node(&snapshot.plan, snapshot.catalog, node_of(snapshot, entry_id), f"id {entry_id}")
+    return draw_node(
+        &snapshot.plan, snapshot.catalog, node_of(snapshot, entry_id), f"id {entry_id}"
+    )
 
 
 cdef uint32_t node_of(Snapshot snapshot, entry_id) except? 0xFFFFFFFF:
-    """The root of an entry's expression; entries of one expression are neighbours."""
+    """Finds the root of an entry's expression; entries of one expression are neighbours."""
     cdef uint32_t entry = snapshot.entry_of(entry_id)
     cdef uint32_t low = 0, high = snapshot.plan.expression_count, middle
     while low < high:

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from matcher_ext.plan.plan cimport LastHop, Partition, Plan, Seller, Totals
 
 cdef enum:
-    MOST_RELISTED = 8000000     # words of records, half a million; more take longer than a change may
+    MOST_RELISTED = 8000000     # words of half a million records; more take too long for a change
 
 cdef cppclass Relisted:
     vector[Partition] partitions

@@ -1,43 +1,23 @@
-"""One publisher after another (relisting.pxd)."""
+"""Lists the routed records of one publisher after another (relisting.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.leaf_bits cimport find_text
-from matcher_ext.match.slots cimport last_atom
 from matcher_ext.plan.listings cimport (
-    Listing,
-    add_seller,
-    list_sellers,
-    measure_hops,
-    put_listings,
-    sort_listings,
+    Listing, add_seller, list_sellers, measure_hops, put_listings, sort_listings,
 )
-from matcher_ext.plan.plan cimport (
-    PARTITIONS,
-    RECORD_LENGTH,
-    RECORD_MANY,
-    RECORD_ONE,
-    Partition,
-    Plan,
-    Seller,
-    section_count,
-)
+from matcher_ext.plan.plan cimport PARTITIONS, Partition, Plan, Seller, section_count
+from matcher_ext.plan.record_format cimport after_record, last_atom, program_of
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.routes.routes cimport RouteNode
-from matcher_ext.values.arena cimport NOTHING
-
-
-cdef inline uint32_t after_record(const Plan* plan, uint32_t at) noexcept nogil:
-    cdef uint32_t header = plan.records[at + 1]
-    at += 2 + (header & RECORD_LENGTH)
-    return at + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
 
 
 cdef uint64_t find_publishers(
     const Plan* plan, const vector[uint8_t]* is_rerouted, vector[uint32_t]* publishers
 ) noexcept nogil:
-    """By partition the node of its publisher, if it is concerned; returns the words of their routed
-    records."""
+    """Finds by partition the node of its publisher, if it is concerned; returns the words of their
+    routed records."""
     cdef const RouteNode* node
     cdef uint64_t words = 0
     cdef uint32_t i, rank
@@ -64,7 +44,7 @@ cdef void relist_partition(
     cdef const Reach* reach
     measure_hops(&plan.routes, source, &hops)
     while at < partition[1].records:
-        reach = &plan.routes.reaches[last_atom(plan.records + at + 1) - first_reach]
+        reach = &plan.routes.reaches[last_atom(program_of(plan.records + at)) - first_reach]
         turns.push_back(NOTHING)
         if list_sellers(
             &plan.routes, &hops, source, reach, <uint32_t>records.size(), &listings
@@ -72,7 +52,7 @@ cdef void relist_partition(
             turns[records.size()] = made.totals.turns
             made.totals.turns += 1
         records.push_back(at)
-        at = after_record(plan, at)
+        at = <uint32_t>after_record(plan.records, at)
     sort_listings(&listings)
     put_listings(&listings, &records, &turns, &made.sellers, &made.last_hops)
 

@@ -1,4 +1,4 @@
-"""A snapshot with another exchange graph: the arrays are made anew in memory, all else is shared.
+"""Gives a snapshot another exchange graph: makes its arrays anew in memory, shares all else.
 
 Parties keep their numbers and new ones come behind them, so that what the file lists by seller
 (LAST_HOPS) stays right wherever no edge came, went or got other ends: a fee or a name moves nobody
@@ -11,18 +11,12 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.relisting cimport MOST_RELISTED, Relisted, relist_sellers
 from matcher_ext.index.snapshot cimport Snapshot, make_snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport SLOTS, section_count
 from matcher_ext.routes.route_section cimport (
-    RoutePlan,
-    RouteSpec,
-    add_reach,
-    check_routes,
-    read_routes,
-    set_labels,
-    write_routes,
+    RouteSpec, add_reach, check_routes, read_routes, set_labels, write_routes,
 )
 from matcher_ext.routes.routes cimport Routes, make_tables
-from matcher_ext.values.arena cimport NOTHING
 
 from matcher_ext.values.refusals import UnknownDefinitionError
 
@@ -40,9 +34,9 @@ cdef class RouteMemory:
 def replace_routes(
     Snapshot below, names, links, labels, sources, *, uint64_t most_relisted=MOST_RELISTED
 ):
-    """The same index over another graph: see ATree.set_routes. Every edge must be one that the
-    index was given, or has a spare definition for; whom it may be asked to reach stays the same.
-    Publishers with more than `most_relisted` words of records get no lists of their own."""
+    """Makes the same index over another graph: see ATree.set_routes. Every edge must be one that
+    the index was given, or has a spare definition for; whom it may be asked to reach stays the
+    same. Publishers with more than `most_relisted` words of records get no lists of their own."""
     cdef RouteMemory memory = RouteMemory()
     cdef RouteSpec spec
     cdef uint32_t rank
@@ -68,7 +62,7 @@ def replace_routes(
 
 
 cdef list list_parties(Snapshot below, names):
-    """Those of the snapshot by their numbers, then new ones."""
+    """Lists the parties of the snapshot by their numbers, then new ones."""
     cdef uint32_t i
     parties = [
         below.plan.routes.routes.nodes[i].party
@@ -101,7 +95,7 @@ cdef list find_atoms(Snapshot below, list links):
     return atoms
 
 
-# Whom an edge that came or went may concern.
+# Publishers that an edge which came or went may concern.
 
 cdef void find_ends(const Routes* routes, Ends* ends) noexcept nogil:
     cdef uint32_t node, i
@@ -113,7 +107,7 @@ cdef void find_ends(const Routes* routes, Ends* ends) noexcept nogil:
 
 
 cdef void find_sellers(Ends* ends, Ends* others, vector[uint32_t]* found) noexcept nogil:
-    """Of edges that the others do not have, or have between other parties."""
+    """Finds the sellers of edges that the others do not have, or have between other parties."""
     for item in ends[0]:
         if others.count(item.first) == 0 or others[0][item.first] != item.second:
             found.push_back(<uint32_t>(item.second >> 32))
@@ -122,7 +116,7 @@ cdef void find_sellers(Ends* ends, Ends* others, vector[uint32_t]* found) noexce
 cdef void mark_upstream(
     const Routes* routes, vector[uint32_t]* waiting, vector[uint8_t]* marks
 ) noexcept nogil:
-    """Those who wait, and all that lead to them."""
+    """Marks those who wait, and all that lead to them."""
     cdef uint32_t node, i
     marks.assign(routes.node_count, 0)
     while not waiting.empty():
@@ -138,7 +132,8 @@ cdef void mark_upstream(
 cdef void mark_rerouted(
     const Routes* before, const Routes* after, vector[uint8_t]* marks
 ) noexcept nogil:
-    """Whoever led to an edge that went leads to its seller still, or to one of another such."""
+    """Marks who leads to an edge that came or went. Whoever led to one that went still leads to its
+    seller, or to that of another such edge."""
     cdef Ends old, new
     cdef vector[uint32_t] sellers
     find_ends(before, &old)

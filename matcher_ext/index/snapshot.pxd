@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.graph cimport GraphScratch
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.values.catalog cimport CompiledCatalog
@@ -35,7 +35,7 @@ cdef class Snapshot(PlanBuffer):
     cdef ScratchHolder _match_beside(self, Overlay overlay, ScratchHolder below)
     cdef object _copy_matched(self, ScratchHolder holder)
 
-# One that its maker fills.
+# Makes an empty one that its maker fills.
 cdef Snapshot make_snapshot()
 # Takes over a buffer that build_plan made.
 cdef Snapshot freeze_buffer(CompiledCatalog catalog, vector[char]* buffer)

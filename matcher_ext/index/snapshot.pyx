@@ -8,15 +8,18 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.index.overlay cimport Overlay
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.matching cimport begin_match, match_visit, open_scratch, run_match
 from matcher_ext.match.paths cimport copy_paths
 from matcher_ext.match.results cimport copy_ids, count_matched, drop_dead
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.match.slots cimport preset_slot, replace_slot
 from matcher_ext.plan.graph cimport begin_graph_visit
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.visit cimport clear_visit, read_visit
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport clear_visit
 
 cdef object make_array = numpy.empty
 cdef object ID_TYPE = numpy.dtype(numpy.int64)
@@ -49,7 +52,7 @@ cdef class Snapshot(PlanBuffer):
         return snapshot
 
     def match(self, visit, Overlay overlay=None):
-        """The ids whose expressions are true of the visit, ascending."""
+        """Returns the ids whose expressions are true of the visit, ascending."""
         cdef ScratchHolder holder = self._match(visit, overlay)
         cdef size_t i
         with nogil:
@@ -61,19 +64,20 @@ cdef class Snapshot(PlanBuffer):
         return matched
 
     def answer_slots(self, names, function, asks=()):
-        """The same index, where `function` says if these definitions are true: see answers.pxd."""
+        """Makes the same index, where `function` says if these definitions are true:
+        answers.pxd."""
         from matcher_ext.index.answers import SlotAnswers, bind_answers
         return bind_answers(self, SlotAnswers(names, function, asks))
 
     def match_ids(self, visit, Overlay overlay=None, answers=None):
-        """The same ids as a numpy array, in no promised order."""
+        """Returns the same ids as a numpy array, in no promised order."""
         cdef ScratchHolder holder = self._match(visit, overlay, answers)
         matched = self._copy_matched(holder)
         self.pool.append(holder)
         return matched
 
     def match_with_warnings(self, visit, Overlay overlay=None, answers=None):
-        """(ids as an ascending numpy array, names of attributes with a value of a wrong type)."""
+        """Returns (ids as an ascending numpy array, attributes with a value of a wrong type)."""
         cdef ScratchHolder holder = self._match(visit, overlay, answers)
         cdef uint32_t attribute
         matched = self._copy_matched(holder)
@@ -85,8 +89,8 @@ cdef class Snapshot(PlanBuffer):
         return matched, malformed
 
     def match_with_paths(self, visit, Overlay overlay=None, Snapshot beside=None):
-        """The same, and the Paths of the entries that ask for a reach. `beside` is what the overlay
-        was made with: its entries are matched as well, with reaches lent from here."""
+        """Returns the same, and the Paths of the entries that ask for a reach. `beside` is what the
+        overlay was made with: its entries are matched as well, with reaches lent from here."""
         cdef ScratchHolder holder = self._match(visit, overlay, None, True)
         cdef ScratchHolder changed
         cdef uint32_t attribute
@@ -104,8 +108,8 @@ cdef class Snapshot(PlanBuffer):
         return matched, malformed, paths
 
     cdef ScratchHolder _match_beside(self, Overlay overlay, ScratchHolder below):
-        """What of a visit that was matched below matches here as well, with reaches that the walk
-        below has answered. Both have one catalogue."""
+        """Matches a visit that was matched below, with reaches that the walk below has answered.
+        Both have one catalogue."""
         cdef ScratchHolder holder = self._take()
         cdef size_t i, k
         holder.scratch.visit = below.scratch.visit
@@ -123,33 +127,33 @@ cdef class Snapshot(PlanBuffer):
         return holder
 
     def unknown_attributes(self, visit):
-        """Names in the visit that the catalogue does not have; matching ignores them."""
+        """Lists names in the visit that the catalogue does not have; matching ignores them."""
         return tuple(name for name in visit if name not in self.catalog.numbers)
 
     def why_not(self, visit, ids):
-        """For each id, the conditions that keep its expression from being true of the visit.
+        """Returns for each id the conditions that keep its expression from being true of the visit.
 
-        A list of (definition or None, condition, False or None for undefined); empty: it matches.
-        An alternative counts as failed with all of its conditions. A required attribute that the
-        visit lacks fails everything.
+        They are a list of (definition or None, condition, False or None for undefined); empty: it
+        matches. An alternative counts as failed with all of its conditions. A required attribute
+        that the visit lacks fails everything.
         """
         from matcher_ext.index import reasons
         return reasons.why_not(self, visit, ids)
 
     def to_graphviz(self, entry_id):
-        """An entry's expression as the index holds it, in Graphviz's language."""
+        """Draws an entry's expression as the index holds it, in Graphviz's language."""
         from matcher_ext.index import reasons
         return reasons.to_graphviz(self, entry_id)
 
     def match_batch(self, record_batch):
-        """(offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
+        """Returns (offsets, ids): the ids of row i are ids[offsets[i] : offsets[i + 1]]."""
         from matcher_ext.index import batch_calls
         return batch_calls.match_batch(self, record_batch)
 
     def count_batch(
         self, record_batch, groups=None, *, group_count=None, working_bytes=WORKING_BYTES
     ):
-        """Matching rows per id, in the order of `ids`.
+        """Counts the matching rows per id, in the order of `ids`.
 
         `groups` gives each row a code from 0 to group_count - 1 (a negative one leaves the row
         out); the answer then has one line per code. Beside the answer, and whatever the size of
@@ -159,7 +163,7 @@ cdef class Snapshot(PlanBuffer):
         return batch_calls.count_batch(self, record_batch, groups, group_count, working_bytes)
 
     def malformed_rows(self, record_batch):
-        """How many attributes of each row carried a value of a wrong type."""
+        """Counts the attributes of each row that carried a value of a wrong type."""
         from matcher_ext.index import batch_calls
         return batch_calls.malformed_rows(self, record_batch)
 
@@ -181,7 +185,7 @@ cdef class Snapshot(PlanBuffer):
     cdef int _match_read(
         self, ScratchHolder holder, Overlay overlay, answers=None, bint wants_paths=False
     ) except -1:
-        """The visit is in the holder."""
+        """Matches the visit that is in the holder."""
         cdef const vector[uint64_t]* dead = NULL
         cdef bint is_preset = overlay is not None and not overlay.replaced.empty()
         cdef bint is_begun = False
@@ -226,12 +230,12 @@ cdef class Snapshot(PlanBuffer):
         return answers
 
     def _lend_rows(self, ScratchHolder holder):
-        """The same for the rows of a batch, each of which is answered anew."""
+        """Lets the rows of a batch call the functions; each is answered anew."""
         from matcher_ext.index.answers import VisitAnswers
         return self._lend(holder, VisitAnswers(keeps=False))
 
     cdef int _preset(self, ScratchHolder holder, Overlay overlay, answers) except -1:
-        """Replaced definitions answer from their new meaning, when they are asked."""
+        """Lets replaced definitions answer from their new meaning, when they are asked."""
         cdef Snapshot definitions = overlay.definitions
         cdef Scratch* scratch = &holder.scratch
         cdef size_t i

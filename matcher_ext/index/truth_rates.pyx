@@ -3,15 +3,19 @@ from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.nodes.store cimport NodeStore, view_store
-from matcher_ext.values.arena cimport NORMAL_PREDICATE, PRESENT, TRUE, Predicate
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.visits.visit cimport Visit, read_visit, test_predicate
+from matcher_ext.values.normal_form cimport NORMAL_PREDICATE
+from matcher_ext.values.predicate cimport PRESENT, TRUE, Predicate
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit
 
 
 cdef void group_predicates(
     const NodeStore* store, const CatalogTable* table, vector[vector[uint32_t]]* groups
 ) noexcept nogil:
-    """By attribute; behind them, those that a visit without the attribute may meet."""
+    """Groups predicates by attribute; behind them come those that a visit without the attribute may
+    meet."""
     cdef const Predicate* predicate
     cdef size_t i
     groups.resize(table.attributes.size() + 1)

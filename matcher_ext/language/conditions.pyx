@@ -1,18 +1,36 @@
-"""One condition of a text: attribute, operator, typed operands.
+"""Finds the attribute, the operator that its type allows, and the operands (conditions.pxd).
 
 A wrong name, operator or value is reported and reading goes on; only a broken shape gives up.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from matcher_ext.language.lexer cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_ALL, KEY_BETWEEN, KEY_CONTAINS, KEY_COUNT, KEY_DURING, KEY_EMPTY, KEY_ENDS, KEY_IN,
+    KEY_INSIDE, KEY_IS, KEY_LIKE, KEY_MISSING, KEY_NETWORK, KEY_NONE_OF, KEY_NOT, KEY_OF, KEY_ONE,
+    KEY_ONLY, KEY_POLYGON, KEY_PRESENT, KEY_STARTS, KEY_UNDER, KEY_WITH, KEY_WITHIN, TOKEN_CLOSE,
+    TOKEN_COMPARE, TOKEN_END, TOKEN_FLOAT, TOKEN_INTEGER, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_NAME,
+    TOKEN_OPEN, TOKEN_STRING, Cursor, Token, add_problem, advance, at_keyword,
+)
 from matcher_ext.language.operands cimport (
     UNKNOWN, Draft, expect_word, parse_list, parse_range, parse_value,
 )
 from matcher_ext.language.place_operands cimport parse_circle, parse_polygon
-from matcher_ext.values.arena cimport *
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport find_attribute
 from matcher_ext.values.literals cimport read_integer
-from matcher_ext.values.problems cimport *
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
+)
+from matcher_ext.values.problems cimport (
+    BAD_COUNT, BARE_ATTRIBUTE, EXPECTED_LIST, EXPECTED_OPERATOR, INTEGER_TOO_LARGE,
+    UNKNOWN_ATTRIBUTE, WRONG_OPERATOR,
+)
+from matcher_ext.values.tree cimport (
+    OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER,
+    OP_GREATER_EQUAL, OP_IN, OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT,
+    OP_LESS, OP_LESS_EQUAL, OP_LIKE, OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF,
+    OP_STARTS_WITH, OP_UNDER, OP_WITHIN, Condition,
+)
 
 
 cdef inline uint32_t bit(uint32_t op) noexcept nogil:
@@ -24,7 +42,7 @@ cdef inline uint32_t always_allowed() noexcept nogil:
 
 
 cdef uint32_t allowed_operators(uint8_t type) noexcept nogil:
-    """The table of language and types, as one bit per operator."""
+    """Returns a type's operators, one bit each: the table of language and types."""
     cdef uint32_t equality = always_allowed() | bit(OP_EQUAL) | bit(OP_NOT_EQUAL)
     cdef uint32_t ordered = equality | bit(OP_LESS) | bit(OP_LESS_EQUAL) | bit(OP_GREATER) | (
         bit(OP_GREATER_EQUAL) | bit(OP_BETWEEN) | bit(OP_IN)
@@ -86,7 +104,7 @@ cdef void read_attribute(Cursor* cursor, Draft* draft) noexcept nogil:
 
 
 cdef bint parse_count(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`count(attribute) <op> n`"""
+    """Parses `count(attribute) <op> n`."""
     draft.operator_start = cursor.token.start
     draft.operator_end = cursor.token.end
     draft.condition.counted = 1
@@ -134,7 +152,8 @@ cdef bint parse_count_value(Cursor* cursor) noexcept nogil:
 
 
 cdef void refuse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
-    """The operator does not fit the attribute's type: say so, then only skip the operands."""
+    """Says that the operator does not fit the attribute's type; the operands are then only
+    skipped."""
     add_problem(
         cursor, WRONG_OPERATOR, draft.operator_start, draft.operator_end,
         draft.condition.attribute,
@@ -176,7 +195,7 @@ cdef bint parse_operator(Cursor* cursor, Draft* draft) noexcept nogil:
 
 
 cdef Token peek(const Cursor* cursor) noexcept nogil:
-    """The token after the current one, without moving the cursor."""
+    """Returns the token after the current one, without moving the cursor."""
     cdef Cursor ahead = cursor[0]
     cdef size_t notes = ahead.tree.notes.size()
     cdef size_t problems = ahead.tree.problems.size()
@@ -187,12 +206,12 @@ cdef Token peek(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint is_word_operator(const Token* token) noexcept nogil:
-    """Whether an infix `not` may stand before it."""
+    """Says whether an infix `not` may stand before a token."""
     return token.kind == TOKEN_KEYWORD and token.word >= KEY_IN and token.word != KEY_COUNT
 
 
 cdef bint end_bare(Cursor* cursor, Draft* draft) noexcept nogil:
-    """No operator: a Boolean attribute alone, or a mistake."""
+    """Ends a condition without an operator: a Boolean attribute alone, or a mistake."""
     cdef uint8_t kind = cursor.token.kind
     draft.condition.op = OP_BARE
     if draft.type == BOOLEAN or kind == TOKEN_INVALID:
@@ -219,7 +238,7 @@ cdef uint32_t attribute_length(const Cursor* cursor, const Draft* draft) noexcep
 
 
 cdef bint parse_word_operator(Cursor* cursor, Draft* draft, uint8_t word) noexcept nogil:
-    """Operators of one word or more; those that a bare attribute is followed by end it."""
+    """Parses operators of one word or more; a connective ends a bare attribute."""
     cdef Condition* condition = &draft.condition
     if word < KEY_IN:                       # and, or, xor, xnor, true, false
         return end_bare(cursor, draft)
@@ -265,7 +284,7 @@ cdef bint parse_word_operator(Cursor* cursor, Draft* draft, uint8_t word) noexce
 
 
 cdef bint parse_is(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`is [not] present | missing | empty`; `not is ..` means the same as `is not ..`."""
+    """Parses `is [not] present | missing | empty`; `not is ..` means the same as `is not ..`."""
     if at_keyword(cursor, KEY_NOT):
         draft.condition.negated = not draft.condition.negated
         advance(cursor)

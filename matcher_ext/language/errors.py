@@ -50,7 +50,7 @@ def describe_problem(
     encoded: bytes | None,
     catalog: CompiledCatalog,
 ) -> ExpressionProblem:
-    """A problem of the arena, (code, start, length, attribute, other), for people.
+    """A problem of a tree (tree.pxd), (code, start, length, attribute, other), for people.
 
     Start and length count bytes of `encoded`, or code points when there is none.
     """

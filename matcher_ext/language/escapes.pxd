@@ -1,4 +1,4 @@
-"""Strings as written to strings as meant."""
+"""Decodes the escapes of a string."""
 from libcpp.vector cimport vector
 
 from matcher_ext.language.lexer cimport Cursor, Token

@@ -1,9 +1,9 @@
-"""Strings as written to strings as meant: JSON's escapes, and `\\'`."""
+"""Decodes JSON's escapes, and `\\'` (escapes.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.language.lexer cimport add_problem
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.language.lexer cimport Cursor, Token, add_problem
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.literals cimport fold, is_digit
 from matcher_ext.values.problems cimport BAD_ESCAPE
 
@@ -43,7 +43,7 @@ cdef bint decode_string(Cursor* cursor, const Token* token, vector[char]* out) n
 
 
 cdef int64_t read_hex(const char* text, uint32_t at, uint32_t end) noexcept nogil:
-    """Four hex digits after a `\\u` at `at`, or -1."""
+    """Reads four hex digits after a `\\u` at `at`; -1 if they are none."""
     cdef int64_t value = 0
     cdef uint32_t i
     cdef char c
@@ -63,7 +63,7 @@ cdef int64_t read_hex(const char* text, uint32_t at, uint32_t end) noexcept nogi
 cdef uint32_t decode_unicode(
     const char* text, uint32_t at, uint32_t end, vector[char]* out
 ) noexcept nogil:
-    """One `\\uXXXX` or a surrogate pair as UTF-8; returns where it ends, 0 if it is none."""
+    """Writes one `\\uXXXX` or a surrogate pair as UTF-8; returns where it ends, 0 if it is none."""
     cdef int64_t code = read_hex(text, at, end)
     cdef int64_t low
     at += 6

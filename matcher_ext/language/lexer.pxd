@@ -1,12 +1,11 @@
-"""Text to tokens, one at a time, and the state that the parser carries along.
+"""Cuts a text into tokens, one at a time; declares the state that the parser carries along.
 
 A Cursor lives on the stack of one parse; its pointers never outlive it.
 """
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Tree
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.tree cimport Tree
 
 cdef enum TokenKind:
     TOKEN_END
@@ -78,8 +77,9 @@ cdef struct Cursor:
     bint composed           # see parse_text
     bint stopped            # too deep or too many problems: read no further
 
-# Moves to the next token; notes are collected on the way.
+# Moves to the next token and collects the notes on the way.
 cdef void advance(Cursor* cursor) noexcept nogil
+# Notes a problem of the text from `start` to `end`; the parser stops after MAX_PROBLEMS.
 cdef void add_problem(
     Cursor* cursor, uint32_t code, uint32_t start, uint32_t end, uint32_t attribute, uint32_t other
 ) noexcept nogil

@@ -1,14 +1,14 @@
-"""Text to tokens. Names are ASCII; values may be anything that UTF-8 can carry."""
+"""Reads tokens. Names are ASCII; values may be anything that UTF-8 can carry (lexer.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from matcher_ext.language.parser cimport MAX_PROBLEMS
-from matcher_ext.values.arena cimport (
-    NOTHING, OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_NOT_EQUAL, Note,
-    Problem, Span, Tree,
-)
+from matcher_ext.language.limits cimport MAX_PROBLEMS
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
 from matcher_ext.values.literals cimport fold, is_digit, is_high
-from matcher_ext.values.problems cimport (
-    BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER,
+from matcher_ext.values.problems cimport BAD_NAME, BAD_NUMBER, UNCLOSED_STRING, UNEXPECTED_CHARACTER
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    OP_EQUAL, OP_GREATER, OP_GREATER_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_NOT_EQUAL, Note, Problem,
 )
 
 KEYWORDS = {
@@ -21,9 +21,13 @@ KEYWORDS = {
     "km": KEY_KM, "inside": KEY_INSIDE, "polygon": KEY_POLYGON, "count": KEY_COUNT,
 }
 
-# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing, 128 slots.
-cdef uint64_t keyword_letters[128]
-cdef uint8_t keyword_codes[128]
+cdef enum:
+    KEYWORD_SLOTS = 128
+
+# No keyword is longer than eight letters, so each is one 64-bit word. Open addressing
+# (probing.pxd).
+cdef uint64_t keyword_letters[KEYWORD_SLOTS]
+cdef uint8_t keyword_codes[KEYWORD_SLOTS]
 
 # What a byte can begin or continue.
 cdef enum CharClass:
@@ -35,12 +39,12 @@ cdef enum CharClass:
 cdef uint8_t char_class[256]
 
 
-cdef inline uint32_t keyword_slot(uint64_t letters) noexcept nogil:
-    return <uint32_t>((letters * 0x9E3779B97F4A7C15ULL) >> 57)
+cdef inline size_t keyword_slot(uint64_t letters) noexcept nogil:
+    return first_place((letters * 0x9E3779B97F4A7C15ULL) >> 57, KEYWORD_SLOTS - 1)
 
 
 cdef int fill_tables() except -1:
-    cdef uint32_t slot
+    cdef size_t slot
     cdef uint64_t letters
     for byte in range(256):
         character = chr(byte)
@@ -54,7 +58,7 @@ cdef int fill_tables() except -1:
         letters = int.from_bytes(word.encode(), "big")
         slot = keyword_slot(letters)
         while keyword_codes[slot] != KEY_NONE:
-            slot = (slot + 1) & 127
+            slot = next_place(slot, KEYWORD_SLOTS - 1)
         keyword_letters[slot] = letters
         keyword_codes[slot] = code
     return 0
@@ -65,7 +69,8 @@ fill_tables()
 
 cdef uint8_t find_keyword(const char* text, uint32_t length) noexcept nogil:
     cdef uint64_t letters = 0
-    cdef uint32_t i, slot
+    cdef uint32_t i
+    cdef size_t slot
     if length > 8:
         return KEY_NONE
     for i in range(length):
@@ -74,7 +79,7 @@ cdef uint8_t find_keyword(const char* text, uint32_t length) noexcept nogil:
     while keyword_codes[slot] != KEY_NONE:
         if keyword_letters[slot] == letters:
             return keyword_codes[slot]
-        slot = (slot + 1) & 127
+        slot = next_place(slot, KEYWORD_SLOTS - 1)
     return KEY_NONE
 
 
@@ -160,7 +165,7 @@ cdef void advance(Cursor* cursor) noexcept nogil:
 
 
 cdef void read_name(Cursor* cursor, Token* token) noexcept nogil:
-    """A keyword, or names joined by dots."""
+    """Reads a keyword, or names joined by dots."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start
     cdef bint dotted = False
@@ -210,7 +215,7 @@ cdef uint32_t skip_digits(const Cursor* cursor, uint32_t at) noexcept nogil:
 
 
 cdef void read_number(Cursor* cursor, Token* token) noexcept nogil:
-    """JSON's numbers; a leading `+` or zeros, and letters that stick to it, are refused."""
+    """Reads JSON's numbers; refuses a leading `+` or zeros, and letters that stick to a number."""
     cdef const char* text = cursor.text
     cdef uint32_t first = token.start + (1 if text[token.start] == c'-' else 0)
     cdef uint32_t at = skip_digits(cursor, first)
@@ -238,7 +243,7 @@ cdef void read_number(Cursor* cursor, Token* token) noexcept nogil:
 
 
 cdef void read_reference(Cursor* cursor, Token* token, char mark) noexcept nogil:
-    """`@name` or `$name`: letters, digits, `_` and `-`, joined by dots."""
+    """Reads `@name` or `$name`: letters, digits, `_` and `-`, joined by dots."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start + 1
     while at < cursor.length and (
@@ -290,7 +295,7 @@ cdef void read_symbol(Cursor* cursor, Token* token, char c) noexcept nogil:
 
 
 cdef void refuse_characters(Cursor* cursor, Token* token) noexcept nogil:
-    """One problem for a run of bytes that can begin no token."""
+    """Notes one problem for a run of bytes that can begin no token."""
     cdef const char* text = cursor.text
     cdef uint32_t at = token.start + 1
     if is_high(text[token.start]):

@@ -1,33 +1,36 @@
-"""Tree to normal form: negation pushed into the predicates, and/or flattened, children sorted.
+"""Pushes negation down, flattens, sorts and shares, from the root on (normal.pxd).
 
 All steps are exact in Kleene's logic. Duplicates are found by hash and then full comparison.
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.language.canonical cimport make_predicate
 from matcher_ext.language.parser cimport parse_text
-from matcher_ext.values.arena cimport *
-from matcher_ext.values.predicates cimport make_predicate
+from matcher_ext.machine.hashing cimport hash_bytes, mix, sort_by_hash
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place, size_table
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode, node_equal, view_predicates,
+)
+from matcher_ext.values.predicate cimport predicate_hash
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_NOT, NODE_OR, NODE_REFERENCE, NODE_TRUE, NODE_XNOR,
+    NODE_XOR, Condition, Node, Tree,
+)
 
 cdef extern from * nogil:
     """
-    #include <algorithm>
     #include <cstdint>
     // Constants are not nodes until they reach the root.
     static const uint32_t TRUE_NODE = 0xFFFFFFFEu;
     static const uint32_t FALSE_NODE = 0xFFFFFFFDu;
-
-    // Sorts nodes by the hash of their content. Node: any struct with a `hash`.
-    template <class Node>
-    static inline void sort_nodes(uint32_t* first, uint32_t* last, const Node* nodes) {
-        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
     """
     const uint32_t TRUE_NODE
     const uint32_t FALSE_NODE
-    void sort_nodes(uint32_t* first, uint32_t* last, const NormalNode* nodes)
 
 cdef struct Halves:         # of an xor: each half true, each half false
     uint32_t left
@@ -35,8 +38,8 @@ cdef struct Halves:         # of an xor: each half true, each half false
     uint32_t right
     uint32_t right_not
 
-# One expression's work. `slots` shares equal nodes within it; it is used only where an xor makes
-# the tree a DAG, since comparing DAGs as trees can take exponential time.
+# The work on one expression. `slots` shares equal nodes within it; it is used only where an xor
+# makes the tree a DAG, since comparing DAGs as trees can take exponential time.
 cdef cppclass Work:
     const CatalogTable* table
     const char* text
@@ -76,7 +79,6 @@ cdef void start_work(
     Work* work, const CatalogTable* table, const char* text, const Tree* tree, NormalForm* form
 ) noexcept nogil:
     cdef uint32_t i
-    cdef uint32_t size = 16
     work.table = table
     work.text = text
     work.tree = tree
@@ -87,10 +89,8 @@ cdef void start_work(
         if tree.nodes[i].kind == NODE_XOR or tree.nodes[i].kind == NODE_XNOR:
             work.shares = True
     if work.shares:
-        while size < 12 * tree.nodes.size():    # an xor makes up to six nodes
-            size *= 2
         work.memo.assign(2 * tree.nodes.size(), NOTHING)
-        work.slots.assign(size, NOTHING)
+        work.slots.assign(size_table(6 * tree.nodes.size(), 16), NOTHING)   # an xor makes up to six
         work.halves.clear()
         work.halves_of.assign(tree.nodes.size(), NOTHING)
 
@@ -108,7 +108,7 @@ cdef uint32_t add_constant(NormalForm* form, bint value) noexcept nogil:
 
 
 cdef uint32_t normalise_node(Work* work, uint32_t number, bint negated) noexcept nogil:
-    """The node, or its negation, in normal form."""
+    """Brings a node, or its negation, into normal form."""
     cdef const Node* node = &work.tree.nodes[number]
     cdef uint32_t result
     if work.shares and work.memo[2 * number + negated] != NOTHING:
@@ -177,7 +177,8 @@ cdef uint32_t normalise_group(Work* work, const Node* node, bint negated) noexce
 cdef void note_part(
     NormalForm* form, uint32_t root, const vector[uint32_t]* children
 ) noexcept nogil:
-    """What a booking has of its campaign: the largest AND in parentheses, beside references."""
+    """Notes what a booking has of its campaign: the largest AND in parentheses beside
+    references."""
     cdef uint32_t part = NOTHING, child
     cdef bint has_reference = False
     cdef size_t i
@@ -209,7 +210,7 @@ cdef uint32_t make_pair(Work* work, uint8_t kind, uint32_t a, uint32_t b) noexce
 
 
 cdef uint32_t make_group(Work* work, uint8_t kind, vector[uint32_t]* children) noexcept nogil:
-    """An and/or of these, with constants, duplicates and nested groups of its kind resolved."""
+    """Makes an and/or of these; resolves constants, duplicates and nested groups of its kind."""
     cdef NormalForm* form = work.form
     cdef uint32_t neutral = TRUE_NODE if kind == NORMAL_AND else FALSE_NODE
     cdef uint32_t absorbing = FALSE_NODE if kind == NORMAL_AND else TRUE_NODE
@@ -232,12 +233,12 @@ cdef uint32_t make_group(Work* work, uint8_t kind, vector[uint32_t]* children) n
 
 
 cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil:
-    """The group whose children are the last edges, from `first` on."""
+    """Adds the group whose children are the last edges, from `first` on."""
     cdef NormalForm* form = work.form
     cdef NormalNode made
     cdef uint32_t i
     cdef uint32_t kept = first
-    sort_nodes(
+    sort_by_hash(
         form.edges.data() + first, form.edges.data() + form.edges.size(), form.nodes.data()
     )
     made.hash = mix(1, kind)
@@ -263,7 +264,7 @@ cdef uint32_t add_group(Work* work, uint8_t kind, uint32_t first) noexcept nogil
 
 
 cdef bint is_repeated(Work* work, uint32_t first, uint32_t kept, uint32_t child) noexcept nogil:
-    """Whether an equal child is among edges[first : kept]; equal hashes are neighbours."""
+    """Says whether an equal child is among edges[first : kept]; equal hashes are neighbours."""
     cdef NormalForm* form = work.form
     while kept > first and form.nodes[form.edges[kept - 1]].hash == form.nodes[child].hash:
         kept -= 1
@@ -278,23 +279,23 @@ cdef uint32_t add_node(Work* work, const NormalNode* made) noexcept nogil:
     """Appends a node, or finds its equal where nodes are shared."""
     cdef NormalForm* form = work.form
     cdef uint32_t number = <uint32_t>form.nodes.size()
-    cdef uint32_t mask, slot
+    cdef size_t mask, slot
     form.nodes.push_back(made[0])
     if not work.shares:
         return number
-    mask = <uint32_t>work.slots.size() - 1
-    slot = <uint32_t>made.hash & mask
+    mask = work.slots.size() - 1
+    slot = first_place(made.hash, mask)
     while work.slots[slot] != NOTHING:
         if is_same(form, work.slots[slot], number):
             form.nodes.pop_back()
             return work.slots[slot]
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     work.slots[slot] = number
     return number
 
 
 cdef bint is_same(const NormalForm* form, uint32_t a, uint32_t b) noexcept nogil:
-    """Full comparison of two nodes whose children are already shared."""
+    """Compares two nodes in full whose children are already shared."""
     cdef const NormalNode* x = &form.nodes[a]
     cdef const NormalNode* y = &form.nodes[b]
     cdef uint32_t i
@@ -309,7 +310,8 @@ cdef bint is_same(const NormalForm* form, uint32_t a, uint32_t b) noexcept nogil
 
 
 cdef uint32_t normalise_xor(Work* work, uint32_t number, bint negated) noexcept nogil:
-    """`l xor r` is (l and not r) or (not l and r); its negation (l and r) or (not l and not r)."""
+    """Makes `l xor r` (l and not r) or (not l and r); its negation (l and r) or (not l and not
+    r)."""
     cdef const Node* node = &work.tree.nodes[number]
     cdef Halves halves
     if work.halves_of[number] == NOTHING:
@@ -334,7 +336,7 @@ cdef uint32_t make_xor(Work* work, const Halves* halves, bint negated) noexcept 
 
 
 cdef Halves split_xor(Work* work, const Node* node) noexcept nogil:
-    """Parity is associative, so operands are paired as a balanced tree, not as a deep chain."""
+    """Pairs operands as a balanced tree instead of a deep chain: parity is associative."""
     cdef vector[uint32_t] plain
     cdef vector[uint32_t] inverse
     cdef Halves halves

@@ -1,8 +1,8 @@
-"""The operands of one condition: literals, ranges, lists, in the attribute's type."""
+"""Parses the operands of one condition: literals, ranges, lists, in the attribute's type."""
 from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.language.lexer cimport Cursor
-from matcher_ext.values.arena cimport Condition
+from matcher_ext.values.tree cimport Condition
 
 # What is known about a condition while it is read.
 cdef struct Draft:

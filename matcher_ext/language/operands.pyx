@@ -1,20 +1,38 @@
-"""The operands of one condition: literals, ranges, lists, in the attribute's type."""
+"""Reads literals in the attribute's type and checks them against its domain (operands.pxd)."""
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.language.escapes cimport decode_string
-from matcher_ext.language.lexer cimport *
-from matcher_ext.language.parser cimport MAX_LIST, MAX_VALUES
+from matcher_ext.language.lexer cimport (
+    KEY_AND, KEY_FALSE, KEY_TRUE, KEY_XNOR, TOKEN_CLOSE, TOKEN_COMMA, TOKEN_END, TOKEN_FLOAT,
+    TOKEN_INTEGER, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_LIST, TOKEN_NAME, TOKEN_OPEN, TOKEN_STRING,
+    Cursor, Token, add_problem, advance, at_keyword,
+)
+from matcher_ext.language.limits cimport MAX_LIST, MAX_VALUES
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.addresses cimport (
     READ_BAD, READ_HOST_BITS, Address, Reading, read_address, read_network,
 )
-from matcher_ext.values.arena cimport *
 from matcher_ext.values.catalog cimport Attribute, CatalogTable, List, find_list
 from matcher_ext.values.literals cimport (
     fold, host_length, is_host, read_float, read_integer, read_schedule, read_timestamp,
 )
-from matcher_ext.values.problems cimport *
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
+    float_of, word_of,
+)
+from matcher_ext.values.problems cimport (
+    BAD_ADDRESS, BAD_HOST, BAD_NETWORK, BAD_SCHEDULE, BAD_TIMESTAMP, EMPTY_LIST, EMPTY_STRING,
+    EXPECTED_COMMA, EXPECTED_LIST, EXPECTED_VALUE, EXPECTED_WORD, FLOAT_NOT_FINITE, HOST_BITS,
+    INTEGER_TOO_LARGE, LIST_TOO_LONG, NO_UTC_OFFSET, NOT_IN_DOMAIN, REVERSED_RANGE, TOO_MANY_VALUES,
+    UNCLOSED_LIST, UNKNOWN_LIST, UNQUOTED_TEXT, WRONG_LIST, WRONG_VALUE,
+)
+from matcher_ext.values.spans cimport Span, compare_text, text_length, text_offset, text_word
+from matcher_ext.values.tree cimport (
+    OP_DURING, OP_EQUAL, OP_IN, OP_IN_NETWORK, OP_LIKE, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF,
+    OP_STARTS_WITH, OP_UNDER, Tree,
+)
 
 
 cdef bint expect_word(Cursor* cursor, uint8_t word) noexcept nogil:
@@ -89,7 +107,7 @@ cdef bint is_value(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint skip_value(Cursor* cursor) noexcept nogil:
-    """After a complaint about a missing bracket: a single value can be read over."""
+    """Reads over a single value, after a complaint about a missing bracket."""
     if not is_value(cursor):
         return False
     advance(cursor)
@@ -105,7 +123,7 @@ cdef void count_value(Cursor* cursor) noexcept nogil:
 
 
 cdef bint close_brackets(Cursor* cursor, uint32_t open_brackets) noexcept nogil:
-    """After a problem inside brackets: skips behind them. False if they are never closed."""
+    """Skips behind brackets that have a problem inside; False if they are never closed."""
     while cursor.token.kind != TOKEN_END:
         if cursor.token.kind == TOKEN_OPEN:
             open_brackets += 1
@@ -120,7 +138,7 @@ cdef bint close_brackets(Cursor* cursor, uint32_t open_brackets) noexcept nogil:
 
 
 cdef bint parse_managed_list(Cursor* cursor, Draft* draft) noexcept nogil:
-    """`$name`: the values come from the catalogue's lists and are checked like inline ones."""
+    """Parses `$name`: takes the catalogue's values and checks them like inline ones."""
     cdef Token token = cursor.token
     cdef const char* name = cursor.text + token.start + 1
     cdef uint32_t found
@@ -248,7 +266,7 @@ cdef uint32_t take_host(Tree* tree, const char* text, uint32_t length) noexcept 
 
 
 cdef bint parse_value(Cursor* cursor, Draft* draft) noexcept nogil:
-    """One literal of the draft's type. False only where reading cannot go on."""
+    """Parses one literal of the draft's type; False only where reading cannot go on."""
     cdef Token token = cursor.token
     cdef uint32_t problem = NOTHING
     if token.kind == TOKEN_STRING:
@@ -332,7 +350,7 @@ cdef void keep_raw(Tree* tree, const char* text, uint32_t length) noexcept nogil
 
 
 cdef void check_domain(Cursor* cursor, const Draft* draft, const Token* token) noexcept nogil:
-    """A closed domain binds the operators that name whole values."""
+    """Checks a value against a closed domain, which binds the operators that name whole values."""
     cdef const Attribute* attribute = &cursor.table.attributes[draft.condition.attribute]
     cdef uint8_t op = draft.condition.op
     if attribute.domain_count == 0 or (

@@ -1,15 +1,30 @@
-"""Text to tree by recursive descent: or, xor / xnor, and, not, condition.
+"""Descends through or, xor / xnor, and, not, condition (parser.pxd).
 
 After a broken condition it skips to the next connective and reads on, so that one look shows all
 problems. Notes are given to the unit (condition, group, `not`) that follows them, or that they
 stand behind on the same line.
 """
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.language.conditions cimport parse_condition
-from matcher_ext.language.lexer cimport *
-from matcher_ext.values.arena cimport *
-from matcher_ext.values.problems cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_AND, KEY_COUNT, KEY_FALSE, KEY_NOT, KEY_OR, KEY_TRUE, KEY_XNOR, KEY_XOR, TOKEN_CLOSE,
+    TOKEN_END, TOKEN_INVALID, TOKEN_KEYWORD, TOKEN_NAME, TOKEN_OPEN, TOKEN_REFERENCE, Cursor, Token,
+    add_problem, advance, at_keyword,
+)
+from matcher_ext.language.limits cimport MAX_COMPOSED, MAX_LEVELS, MAX_PREDICATES, MAX_TEXT
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.problems cimport (
+    EMPTY_GROUP, EMPTY_TEXT, EXPECTED_CONDITION, EXPECTED_CONNECTIVE, TEXT_TOO_LONG, TOO_DEEP,
+    TOO_MANY_PREDICATES, UNCLOSED_GROUP, UNEXPECTED_CLOSING,
+)
+from matcher_ext.values.spans cimport Span
+from matcher_ext.values.tree cimport (
+    NODE_AND, NODE_CONDITION, NODE_FALSE, NODE_INVALID, NODE_NOT, NODE_OR, NODE_REFERENCE,
+    NODE_TRUE, NODE_XNOR, NODE_XOR, Node, Tree, clear_tree,
+)
 
 
 cdef void parse_text(
@@ -98,7 +113,7 @@ cdef void claim_notes(
 
 
 cdef void claim_rest(Cursor* cursor, uint32_t node) noexcept nogil:
-    """At the end of a group: what no unit followed belongs to the group's last unit."""
+    """Gives the notes at the end of a group, which no unit followed, to the group's last unit."""
     cdef Tree* tree = cursor.tree
     while tree.nodes[node].kind < NODE_NOT and not tree.nodes[node].noted:
         node = tree.edges[tree.nodes[node].first + tree.nodes[node].count - 1]
@@ -112,15 +127,16 @@ cdef void stop_too_deep(Cursor* cursor, uint32_t start, uint32_t end) noexcept n
     cursor.token.kind = TOKEN_END
 
 
-cdef inline bint is_campaign(const Cursor* cursor, uint8_t kind) noexcept nogil:
-    """An AND in an AND of a composed text: what others may share (normal.pyx)."""
+cdef inline bint keeps_nested_and(const Cursor* cursor, uint8_t kind) noexcept nogil:
+    """Says whether an AND in an AND stays a node, as the campaign of a composed text does: others
+    may share it (note_part in normal.pyx)."""
     return cursor.composed and cursor.level == 0 and kind == NODE_AND
 
 
 cdef uint32_t join(
     Cursor* cursor, uint8_t kind, const vector[uint32_t]* children, uint32_t start
 ) noexcept nogil:
-    """One n-ary node; children of the same kind are taken in, unless notes hold them together."""
+    """Makes one n-ary node; takes in children of the same kind, unless notes hold them together."""
     cdef Tree* tree = cursor.tree
     cdef uint32_t first = <uint32_t>tree.edges.size()
     cdef uint32_t i, j, child, node
@@ -128,12 +144,12 @@ cdef uint32_t join(
     for i in range(<uint32_t>children.size()):
         child = children[0][i]
         if tree.nodes[child].kind == kind and kind < NODE_NOT and not (
-            tree.nodes[child].noted or is_campaign(cursor, kind)
+            tree.nodes[child].noted or keeps_nested_and(cursor, kind)
         ):
             for j in range(tree.nodes[child].count):
                 tree.edges.push_back(tree.edges[tree.nodes[child].first + j])
             depth = max(depth, tree.nodes[child].depth)
-        elif tree.nodes[child].kind == kind and is_campaign(cursor, kind):
+        elif tree.nodes[child].kind == kind and keeps_nested_and(cursor, kind):
             tree.edges.push_back(child)
             depth = max(depth, tree.nodes[child].depth)     # no deeper than taken in
         else:
@@ -161,7 +177,7 @@ cdef uint32_t parse_or(Cursor* cursor) noexcept nogil:
 
 
 cdef uint32_t parse_xor(Cursor* cursor) noexcept nogil:
-    """Left to right; a run of one operator is one n-ary node."""
+    """Parses left to right; a run of one operator is one n-ary node."""
     cdef uint32_t start = cursor.token.start
     cdef uint32_t node = parse_and(cursor)
     cdef vector[uint32_t] children
@@ -205,7 +221,7 @@ cdef bint ends_conjunction(const Cursor* cursor) noexcept nogil:
 
 
 cdef bint begins_unit(const Cursor* cursor) noexcept nogil:
-    """A condition without a connective before it."""
+    """Says whether a condition can begin here, though no connective stands before it."""
     cdef uint8_t kind = cursor.token.kind
     return kind == TOKEN_NAME or kind == TOKEN_OPEN or kind == TOKEN_REFERENCE or (
         kind == TOKEN_KEYWORD and (
@@ -216,7 +232,8 @@ cdef bint begins_unit(const Cursor* cursor) noexcept nogil:
 
 
 cdef uint32_t parse_unit(Cursor* cursor) noexcept nogil:
-    """A condition, a group or a negation, with the notes before it and behind it on its line."""
+    """Parses a condition, a group or a negation, with the notes before and behind it on its
+    line."""
     cdef uint32_t first = cursor.notes_claimed
     cdef uint32_t end = <uint32_t>cursor.tree.notes.size()
     cdef uint32_t node
@@ -247,7 +264,7 @@ cdef void claim_same_line(Cursor* cursor, uint32_t node) noexcept nogil:
 
 
 cdef uint32_t parse_not(Cursor* cursor) noexcept nogil:
-    """Notes between the `not` and its operand are those of the `not`."""
+    """Parses a negation; notes between the `not` and its operand are those of the `not`."""
     cdef uint32_t start = cursor.token.start
     cdef uint32_t first, end, node
     cdef vector[uint32_t] children

@@ -1,18 +1,23 @@
-"""The operands of conditions on places: circles and polygons, in degrees and kilometres."""
+"""Reads points in degrees and distances in kilometres (place_operands.pxd)."""
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from matcher_ext.language.lexer cimport *
+from matcher_ext.language.lexer cimport (
+    KEY_KM, KEY_OF, TOKEN_CLOSE, TOKEN_COMMA, TOKEN_FLOAT, TOKEN_INTEGER, TOKEN_INVALID, TOKEN_OPEN,
+    Cursor, Token, add_problem, advance,
+)
 from matcher_ext.language.operands cimport close_brackets, count_value, expect_word
-from matcher_ext.values.arena cimport NOTHING, Tree, float_of, word_of
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.literals cimport read_float
+from matcher_ext.values.predicate cimport float_of, word_of
 from matcher_ext.values.problems cimport (
     ANTIMERIDIAN, BAD_DISTANCE, BAD_POINT, TOO_FEW_POINTS, UNCLOSED_LIST,
 )
+from matcher_ext.values.tree cimport Tree
 
 
 cdef bint parse_coordinate(Cursor* cursor, double limit, uint32_t problem) noexcept nogil:
-    """A number in [-limit, limit], appended as a word."""
+    """Parses a number in [-limit, limit] and appends it as a word."""
     cdef Token token = cursor.token
     cdef double value = 0.0
     if token.kind != TOKEN_INTEGER and token.kind != TOKEN_FLOAT:
@@ -39,7 +44,7 @@ cdef bint expect_token(Cursor* cursor, uint8_t kind, uint32_t problem) noexcept 
 
 
 cdef bint parse_point(Cursor* cursor) noexcept nogil:
-    """`(latitude, longitude)`"""
+    """Parses `(latitude, longitude)`."""
     if not expect_token(cursor, TOKEN_OPEN, BAD_POINT):
         return False
     return (
@@ -51,7 +56,7 @@ cdef bint parse_point(Cursor* cursor) noexcept nogil:
 
 
 cdef bint parse_circle(Cursor* cursor) noexcept nogil:
-    """`within 5 km of (lat, lon)`; the words are (lat, lon, km)."""
+    """Parses `5 km of (lat, lon)`; the words are (lat, lon, km)."""
     cdef Token distance = cursor.token
     cdef int64_t km
     if not parse_coordinate(cursor, 20100.0, BAD_DISTANCE):
@@ -70,7 +75,7 @@ cdef bint parse_circle(Cursor* cursor) noexcept nogil:
 
 
 cdef bint parse_polygon(Cursor* cursor) noexcept nogil:
-    """`inside polygon ((lat, lon), ..)`, without the closing point if it is repeated."""
+    """Parses `((lat, lon), ..)`; drops the closing point if it is repeated."""
     cdef uint32_t opening = cursor.token.start
     cdef Tree* tree = cursor.tree
     cdef size_t first = tree.words.size()

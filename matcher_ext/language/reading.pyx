@@ -1,18 +1,32 @@
-"""The language's door for Python: trees, normal forms and problems out of the arena.
+"""The language's door for Python: trees, normal forms and problems as Python objects.
 
 Trees are built by the caller's own constructors, so that this package needs nothing of the
 packages above it. The bulk path makes no Python object per node and runs without the GIL.
 """
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise, normalise_texts
 from matcher_ext.language.parser cimport parse_text
-from matcher_ext.values.arena cimport *
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode, clear_form, view_predicates,
+)
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FALSE, FLOAT, GEO, INTEGER, INTEGER_SET, PRESENT, TRUE, UNDEFINED, Predicate, Truth,
+    float_of, holds_text,
+)
 from matcher_ext.values.problems cimport NOT_UNICODE, UNKNOWN_LIST
-from matcher_ext.visits.visit cimport Visit, is_eligible, read_visit, test_predicate
+from matcher_ext.values.spans cimport Span, text_length, text_offset
+from matcher_ext.values.tree cimport (
+    NODE_CONDITION, NODE_FALSE, NODE_NOT, NODE_REFERENCE, NODE_TRUE, Condition, Node, Tree,
+)
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit, has_required
 
 from matcher_ext.language.errors import ExpressionError, describe_problem
 from matcher_ext.language.words import NODES, OPERATORS, TESTS
@@ -74,7 +88,7 @@ def check_text(CompiledCatalog catalog, str text, *, bint composed=False):
 
 
 def read_tree(CompiledCatalog catalog, str text, constructors, *, bint composed=False):
-    """The tree of a text, made by `constructors`, a mapping by the words in words.NODES and `note`:
+    """Makes a text's tree by `constructors`, a mapping by the words in words.NODES and `note`:
 
     and, or, xor, xnor: (children, notes); not: (child, notes); constant: (value, notes);
     reference: (name, notes); note: (text, disabled); predicate: (attribute, operator, operands,
@@ -88,7 +102,7 @@ def read_tree(CompiledCatalog catalog, str text, constructors, *, bint composed=
 
 
 def find_references(CompiledCatalog catalog, str text):
-    """Names and places (start, length in code points) of a correct text's `@name`s."""
+    """Lists names and places (start, length in code points) of a correct text's `@name`s."""
     cdef Tree tree
     cdef uint32_t i
     parse_into(catalog, text, False, &tree)
@@ -187,9 +201,9 @@ cdef str text_at(const char* pool, int64_t word):
 
 
 def normalise_many(CompiledCatalog catalog, list texts, *, bint composed=False):
-    """Bulk, text to normal form, for measuring and checking: (nodes, predicates, failed).
+    """Normalises many texts, for measuring and checking: (nodes, predicates, failed).
 
-    Works chunk by chunk, like the index, so that the arenas stay in the cache.
+    Works chunk by chunk, like the index, so that form and tree stay in the cache.
     """
     cdef vector[const char*] starts
     cdef vector[size_t] lengths
@@ -232,7 +246,7 @@ cdef class Normal:
             check_text(catalog, text, composed=composed)
 
     def size(self):
-        """Nodes that the root reaches, each counted once."""
+        """Counts the nodes that the root reaches, each once."""
         seen = set()
         waiting = [self.form.roots[0]]
         while waiting:
@@ -250,7 +264,7 @@ cdef class Normal:
         return [self.form.edges[node.first + i] for i in range(node.count)]
 
     def to_json(self):
-        """Nested lists and dicts, predicates with the names and words of arena.pxd."""
+        """Makes nested lists and dicts, predicates with the names and words of predicate.pxd."""
         return self._document(self.form.roots[0])
 
     def _document(self, uint32_t number):
@@ -287,7 +301,8 @@ cdef class Normal:
         }
 
     def evaluate(self, visit, references=None):
-        """True, False or None. `references` answers `@name`s; one that it lacks is undefined.
+        """Returns True, False or None. `references` answers `@name`s; one that it lacks is
+        undefined.
 
         A required attribute that is missing makes it False: the visit matches nothing.
         """
@@ -295,7 +310,7 @@ cdef class Normal:
         return None if answer == UNDEFINED else answer == TRUE
 
     def matches(self, visit, references=None):
-        """What the index does (the paper's zero suppression): undefined counts as false."""
+        """Says what the index says (the paper's zero suppression): undefined counts as false."""
         return self._evaluate(visit, references or {}, True) == TRUE
 
     cdef Truth _evaluate(self, visit, references, bint suppress) except *:
@@ -304,7 +319,7 @@ cdef class Normal:
         cdef Truth truth
         cdef uint32_t i
         read_visit(self.catalog, visit, &compiled)
-        if not is_eligible(&self.catalog.table, &compiled):
+        if not has_required(&self.catalog.table, &compiled):
             return FALSE
         for i in range(<uint32_t>self.form.nodes.size()):
             truth = self._test(i, &compiled, &truths, references)
@@ -338,9 +353,11 @@ cdef class Normal:
 
 
 def read_warnings(CompiledCatalog catalog, visit):
-    """Names of attributes whose value in the visit has the wrong type, ascending."""
+    """Lists the attributes whose value in the visit has the wrong type, ascending by name."""
     cdef Visit compiled
     cdef uint32_t i
     read_visit(catalog, visit, &compiled)
-    names = {catalog.names[compiled.malformed[i]] for i in range(<uint32_t>compiled.malformed.size())}
-    return sorted(names)
+    return sorted({
+        catalog.names[compiled.malformed[i]]
+        for i in range(<uint32_t>compiled.malformed.size())
+    })

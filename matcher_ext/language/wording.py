@@ -1,6 +1,6 @@
 """Canonical predicates in words: the text that parses back to the same predicate.
 
-Reads the tests and words of arena.pxd, so it lives beside them; what people wrote is printed by
+Reads the tests and words of predicate.pxd, so it lives beside them; what people wrote is printed by
 the language's own printer.
 """
 
@@ -19,7 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Test(IntEnum):
-    """As in arena.pxd."""
+    """As in predicate.pxd."""
 
     PRESENT = 0
     EQUAL = 1

@@ -1,4 +1,5 @@
-"""The words of the language by the numbers that compiled code uses (arena.pxd, lexer.pyx)."""
+"""The words of the language by the numbers that compiled code uses (tree.pxd, predicate.pxd,
+lexer.pyx)."""
 
 from matcher_ext.language.lexer import KEYWORDS
 

@@ -1,1 +1,1 @@
-"""Owns bits and memory, without a meaning: bitmaps, large pages, checksums."""
+"""Owns bits, hashes and memory, without a meaning: bitmaps, large pages, checksums, probing."""

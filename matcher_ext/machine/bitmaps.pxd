@@ -1,9 +1,9 @@
-"""Bitmaps, a word at a time: counting, joining, and writing down what the ones stand for.
+"""Bitmaps in 64-bit words: setting, counting and joining bits, and writing down what the ones say.
 
-Each function is compiled more than once and chosen when the module is loaded: a wheel must run on
+The loops are compiled more than once and chosen when the module is loaded: a wheel must run on
 every machine, and a machine without a population count needs ten times as long for one.
 """
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from * nogil:
     """
@@ -21,7 +21,7 @@ cdef extern from * nogil:
 
     static inline uint32_t first_one(uint64_t w) { return (uint32_t)__builtin_ctzll(w); }
     static inline void fetch_line(const void* p) { __builtin_prefetch(p); }
-    // Where the lowest one is; 63 if there is none, without a branch.
+    // Finds the lowest one without a branch; 63 if there is none.
     INTO_EACH uint32_t first_or_last(uint64_t w) {
         return (uint32_t)__builtin_ctzll(w | (uint64_t)1 << 63);
     }
@@ -76,10 +76,6 @@ cdef extern from * nogil:
         write_ones(bits, words, count, target, [](size_t i) { return (uint32_t)i; });
     }
     FOR_EACH_MACHINE
-    static void write_rows(const uint64_t* bits, size_t words, size_t count, uint16_t* target) {
-        write_ones(bits, words, count, target, [](size_t i) { return (uint16_t)i; });
-    }
-    FOR_EACH_MACHINE
     static void write_steps(
         const uint64_t* bits, size_t words, size_t count, int64_t first,
         const uint32_t* bases, const uint8_t* steps, int64_t* target
@@ -106,12 +102,11 @@ cdef extern from * nogil:
     uint32_t first_one(uint64_t word)
     void fetch_line(const void* p)
     void add_words(uint64_t* a, const uint64_t* b, uint32_t words)
-    # Keeps of a what b has as well; returns how many are left.
+    # Clears the ones of a that b lacks; returns how many ones a has left.
     uint32_t join_words(uint64_t* a, const uint64_t* b, uint32_t words)
     size_t count_ones(const uint64_t* a, size_t words)
-    # What the `count` ones of a bitmap stand for: their places, or the ids there.
+    # Each writes down what the `count` ones of a bitmap stand for: their places, or the ids there.
     void write_places(const uint64_t* bits, size_t words, size_t count, uint32_t* target)
-    void write_rows(const uint64_t* bits, size_t words, size_t count, uint16_t* target)
     void write_steps(
         const uint64_t* bits, size_t words, size_t count, int64_t first, const uint32_t* bases,
         const uint8_t* steps, int64_t* target,
@@ -123,3 +118,40 @@ cdef extern from * nogil:
     void write_wide(
         const uint64_t* bits, size_t words, size_t count, const int64_t* ids, int64_t* target
     )
+
+
+cdef inline bint get_bit(const uint64_t* bits, uint32_t bit) noexcept nogil:
+    return bits[bit >> 6] >> (bit & 63) & 1
+
+
+cdef inline void set_bit(uint64_t* bits, uint32_t bit) noexcept nogil:
+    bits[bit >> 6] |= <uint64_t>1 << (bit & 63)
+
+
+cdef inline void clear_bit(uint64_t* bits, uint32_t bit) noexcept nogil:
+    bits[bit >> 6] &= ~(<uint64_t>1 << (bit & 63))
+
+
+cdef inline void write_masked(uint64_t* word, uint64_t mask, bint truth) noexcept nogil:
+    word[0] = word[0] | mask if truth else word[0] & ~mask
+
+
+cdef inline void fill_bits(
+    uint64_t* bits, uint32_t first, uint32_t end, bint truth
+) noexcept nogil:
+    """Sets or clears the bits first : end."""
+    cdef uint64_t head, tail
+    cdef uint32_t word, last
+    if first >= end:
+        return
+    word = first >> 6
+    last = (end - 1) >> 6
+    head = ~<uint64_t>0 << (first & 63)
+    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
+    if word == last:
+        write_masked(&bits[word], head & tail, truth)
+        return
+    write_masked(&bits[word], head, truth)
+    for word in range(word + 1, last):
+        bits[word] = ~<uint64_t>0 if truth else 0
+    write_masked(&bits[last], tail, truth)

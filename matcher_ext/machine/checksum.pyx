@@ -1,4 +1,4 @@
-"""Eight lanes of 64-bit multiplications, so that no step waits for the one before.
+"""Sums words in eight lanes of 64-bit multiplications, so that no step waits for the one before.
 
 Each step of a lane is a bijection of the word it takes, and so is the end in each lane: a file
 that differs in one word always has another sum; others, but for one in 2^64.
@@ -6,7 +6,7 @@ that differs in one word always has another sum; others, but for one in 2^64.
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from matcher_ext.values.arena cimport mix
+from matcher_ext.machine.hashing cimport mix
 
 cdef extern from * nogil:
     """

@@ -1,7 +1,7 @@
-"""Memory in large pages, where the system grants them; what it does not is left as it is.
+"""Asks the system for large pages; where it grants none, memory stays as it is.
 
-For memory that is filled at once (a fault for each 4 KB of it costs as much as the filling), or read
-all over (visits of ads1m one after another took 17 % longer on small pages).
+Worth it for memory that is filled at once (a fault for each 4 KB of it costs as much as the
+filling), or read all over (visits of ads1m one after another took 17 % longer on small pages).
 """
 
 cdef extern from * nogil:

@@ -1,77 +1,21 @@
-"""Which leaves are true of a visit's values, as bits: the predicate index of plan.pxd at work.
+"""Sets the bits of the leaves that are true of a visit's values, by the predicate index of a plan.
 
 A value's rank among the attribute's keys cuts each ordered group of leaves in two; `=`, `in` and
 their negations are single leaves of the key's row. Nothing is looked at leaf by leaf except
-intervals near the value and candidates among lazy leaves (candidates.pxd).
+intervals near the value and candidates among lazy leaves (clue_lookup.pxd).
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
+from libc.stdint cimport int64_t, uint32_t
 
-from matcher_ext.match.lanes cimport Lanes
-from matcher_ext.plan.graph cimport GraphScratch
-from matcher_ext.plan.plan cimport AttributeIndex, Plan
-from matcher_ext.routes.routes cimport Walk
+from matcher_ext.match.scratch cimport Scratch
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.predicate_index cimport AttributeIndex
 from matcher_ext.values.catalog cimport CatalogTable
-from matcher_ext.visits.visit cimport Visit
 
-cdef struct Run:                # of true pushed leaves
-    uint32_t first
-    uint32_t end
-
-cdef struct Rank:               # of a value among its attribute's keys
-    uint32_t rank               # of the first that is not below
-    bint exact                  # it is that key
-
-cdef struct Reached:
-    uint32_t reach
-    uint32_t way                # of the walk, or NOTHING
-
-# Called when the first of its slots is asked for a visit. It says what it knows by
-# answer_definition, of as many slots as it likes, and may ask others by ask_definition: both take
-# the Match that it is given (matching.pxd). What it does not answer is undefined.
-ctypedef void (*AnswerSlots)(void* context, void* match) noexcept nogil
-
-cdef struct Answerer:
-    AnswerSlots answer
-    void* context
-    bint was_asked              # of this visit
-
-cdef struct Meaning:
-    uint32_t root               # node of another plan
-    bint negated
-
-cdef cppclass Scratch:
-    Visit visit
-    vector[uint64_t] bits
-    vector[uint8_t] memos       # of lazy leaves and slots
-    vector[uint32_t] asked      # those that are set
-    vector[uint64_t] turns      # pair records that were run
-    vector[uint32_t] turned
-    vector[Rank] ranks          # of visit.carried; not of sets, addresses and places
-    vector[uint32_t] points     # values that predicates name
-    uint32_t partition          # the point of the partition's value, or NOTHING
-    vector[uint64_t] clues      # of one attribute's value ..
-    vector[uint32_t] rows       # .. and the rows of CLUE_ROWS that they find
-    vector[uint32_t] found      # candidates that all rows list
-    vector[Run] runs
-    Lanes lanes                 # records that wait to be run (rounds.pxd)
-    vector[uint32_t] nodes      # true inner nodes of a level
-    vector[uint32_t] matched    # entries, but those of ..
-    size_t direct               # .. so many direct terminals, whose bits are set
-    Walk walk
-    vector[Reached] reached     # what was asked of it
-    vector[Answerer] answerers
-    const uint32_t* answered_by # by slot: 1 + its answerer, or 0; NULL: no slot has one
-    vector[uint32_t] wanted     # reaches to ask for, whether an entry does or not
-    const Plan* definitions     # of slots that were replaced: where their meanings are ..
-    GraphScratch* graph
-    const Meaning* meanings
-    const uint32_t* meaning_of  # .. by slot: 1 + the place of its meaning
-    bint wants_paths            # of what matched: asks for the reach behind each
-
+# Finds the rank of the first key that is not below a number.
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
 ) noexcept nogil
+# Finds the rank of a text among the keys, or key_count.
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil
@@ -79,51 +23,5 @@ cdef uint32_t find_text(
 cdef void fill_carried(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
+# Sets the bits of `is missing` for the attributes that the visit does not carry.
 cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil
-
-cdef inline void set_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
-    scratch.bits[bit >> 6] |= <uint64_t>1 << (bit & 63)
-
-
-cdef inline void clear_bit(Scratch* scratch, uint32_t bit) noexcept nogil:
-    scratch.bits[bit >> 6] &= ~(<uint64_t>1 << (bit & 63))
-
-
-cdef inline bint get_bit(const Scratch* scratch, uint32_t bit) noexcept nogil:
-    return scratch.bits[bit >> 6] >> (bit & 63) & 1
-
-
-cdef inline void set_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    cdef uint64_t head, tail
-    cdef uint32_t word, last
-    if first >= end:
-        return
-    word = first >> 6
-    last = (end - 1) >> 6
-    head = ~<uint64_t>0 << (first & 63)
-    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
-    if word == last:
-        scratch.bits[word] |= head & tail
-        return
-    scratch.bits[word] |= head
-    for word in range(word + 1, last):
-        scratch.bits[word] = ~<uint64_t>0
-    scratch.bits[last] |= tail
-
-
-cdef inline void clear_bits(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    cdef uint64_t head, tail
-    cdef uint32_t word, last
-    if first >= end:
-        return
-    word = first >> 6
-    last = (end - 1) >> 6
-    head = ~<uint64_t>0 << (first & 63)
-    tail = ~<uint64_t>0 >> (63 - ((end - 1) & 63))
-    if word == last:
-        scratch.bits[word] &= ~(head & tail)
-        return
-    scratch.bits[word] &= ~head
-    for word in range(word + 1, last):
-        scratch.bits[word] = 0
-    scratch.bits[last] &= ~tail

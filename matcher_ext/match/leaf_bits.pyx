@@ -1,22 +1,22 @@
-"""The first step of matching: bits of leaves from a visit's values (leaf_bits.pxd)."""
+"""Fills the bits of leaves, the first step of matching: ranks first, then rows (leaf_bits.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.plan.candidates cimport fill_lazy
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    FLOAT,
-    GEO,
-    INTEGER_SET,
-    IP,
-    NOTHING,
-    STRING,
-    STRING_SET,
-    hash_bytes,
-    text_length,
-    text_offset,
+from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, set_bit, write_masked
+from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
+from matcher_ext.match.clue_lookup cimport fill_lazy
+from matcher_ext.match.scratch cimport Rank, Scratch
+from matcher_ext.plan.plan cimport Plan, missing_test
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER, G_UNEQUAL,
+    G_UP_TO, GROUPS, ROLES, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, order_float,
+    width_class,
 )
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET
+from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.visit cimport Value
 
 cdef enum:
@@ -26,12 +26,11 @@ cdef enum:
 cdef uint32_t find_number(
     const Plan* plan, const AttributeIndex* attribute, int64_t word
 ) noexcept nogil:
-    """The rank of the first key that is not below."""
+    """Halves the keys without a branch: which half it is, is as good as random."""
     cdef const int64_t* keys = plan.keys + attribute.keys
     cdef uint32_t first = 0, count = attribute.key_count, half
     if count == 0:
         return 0
-    # Halves without a branch: which one it is as good as random.
     while count > 1:
         half = count >> 1
         first += half * (keys[first + half - 1] < word)
@@ -42,17 +41,18 @@ cdef uint32_t find_number(
 cdef uint32_t find_text(
     const Plan* plan, const AttributeIndex* attribute, const char* text, uint32_t length
 ) noexcept nogil:
-    """The rank of a key, or key_count."""
+    """Looks a text up in the attribute's table."""
+    cdef const TextKey* table = plan.texts + attribute.keys
     cdef uint32_t hash = <uint32_t>hash_bytes(text, length)
-    cdef uint32_t slot = hash & attribute.mask
-    cdef const TextKey* key = &plan.texts[attribute.keys + slot]
+    cdef size_t place = first_place(hash, attribute.mask)
+    cdef const TextKey* key = &table[place]
     while key.rank != NOTHING:
         if key.hash == hash and text_length(key.word) == length and (
             memcmp(plan.tests.bytes + text_offset(key.word), text, length) == 0
         ):
             return key.rank
-        slot = (slot + 1) & attribute.mask
-        key = &plan.texts[attribute.keys + slot]
+        place = next_place(place, attribute.mask)
+        key = &table[place]
     return attribute.key_count
 
 
@@ -66,7 +66,7 @@ cdef inline void fill_intervals(
     if first == end:
         return
     mark_intervals(scratch, bounds, middle - first, first, rank, exact, True)
-    set_bits(scratch, middle, end)
+    fill_bits(scratch.bits.data(), middle, end, True)
     mark_intervals(scratch, bounds + (middle - first), end - middle, middle, rank, exact, False)
 
 
@@ -79,8 +79,13 @@ cdef void mark_intervals(
     bint exact,
     bint truth,
 ) noexcept nogil:
-    """Of each class only those near enough to reach the rank; a few are not worth the search. Of a
-    class, no interval is narrower than half the widest: those that begin that near hold it."""
+    """Marks the intervals that contain the value. A few are not worth a search and are all
+    compared.
+
+    Of many, only those of each class are looked at that begin near enough to reach the rank. An
+    interval is at least half its class's widest, so one that starts within that half contains the
+    value: no test.
+    """
     cdef uint32_t first = 0, stop, width, low, near, end
     if count <= FEW_INTERVALS:
         mark_holding(scratch, bounds, 0, count, leaf, rank, exact, truth)
@@ -94,10 +99,7 @@ cdef void mark_intervals(
         near = find_low(bounds, low, stop, rank - width if rank > width else 0)
         end = find_low(bounds, near, stop, rank + exact)
         mark_holding(scratch, bounds, low, near, leaf, rank, exact, truth)
-        if truth:
-            set_bits(scratch, leaf + near, leaf + end)
-        else:
-            clear_bits(scratch, leaf + near, leaf + end)
+        fill_bits(scratch.bits.data(), leaf + near, leaf + end, truth)
         first = stop
 
 
@@ -111,7 +113,8 @@ cdef inline void mark_holding(
     bint exact,
     bint truth,
 ) noexcept nogil:
-    """An interval holds the value if its ends' ranks are on both sides (or on it, if exact)."""
+    """Compares intervals: one holds the value if its ends' ranks are on both sides (or on it, if
+    exact)."""
     cdef uint32_t below = rank + exact          # low < below
     cdef uint32_t word, stop, i
     cdef uint64_t held
@@ -124,21 +127,18 @@ cdef inline void mark_holding(
             held |= <uint64_t>(
                 (bounds[i].low < below) & (bounds[i].high >= rank)
             ) << ((leaf + i) & 63)
-        if truth:
-            scratch.bits[word] |= held
-        else:
-            scratch.bits[word] &= ~held
+        write_masked(&scratch.bits[word], held, truth)
         first = stop
 
 
 cdef inline uint32_t find_low(
     const Bound* bounds, uint32_t first, uint32_t end, uint32_t low
 ) noexcept nogil:
-    """By binary search in a class: the first whose lower bound is not below."""
+    """Finds the first interval of a class whose lower bound is not below, by halves without a
+    branch."""
     cdef uint32_t count = end - first, half
     if count == 0:
         return first
-    # Halves without a branch: which one it is as good as random.
     while count > 1:
         half = count >> 1
         first += half * (bounds[first + half - 1].low < low)
@@ -149,7 +149,7 @@ cdef inline uint32_t find_low(
 cdef inline uint32_t find_class(
     const Bound* bounds, uint32_t first, uint32_t end, uint32_t width
 ) noexcept nogil:
-    """By binary search: the first of a class that is not below."""
+    """Finds the first interval of a class that is not below, by binary search."""
     cdef uint32_t middle
     if width_class(bounds[end - 1].low, bounds[end - 1].high) < width:
         return end
@@ -165,6 +165,7 @@ cdef inline uint32_t find_class(
 cdef void fill_scalar(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, uint32_t rank, bint exact
 ) noexcept nogil:
+    cdef uint64_t* bits = scratch.bits.data()
     cdef const RoleIndex* role
     cdef const PointRow* row
     cdef const PointRow* strict         # the row whose cuts say "not above" the value
@@ -176,28 +177,30 @@ cdef void fill_scalar(
             continue
         row = plan.points + 2 * <size_t>(attribute.point + rank) + r
         strict = row + 2 if exact else row
-        set_bits(scratch, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO])
-        set_bits(scratch, row.up_to, role.starts[<int>G_ABOVE])
-        set_bits(scratch, role.starts[<int>G_ABOVE], row.above)
-        set_bits(scratch, strict.below, role.starts[<int>G_FROM])
-        set_bits(scratch, role.starts[<int>G_FROM], strict.from_)
+        fill_bits(bits, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO], True)
+        fill_bits(bits, row.up_to, role.starts[<int>G_ABOVE], True)
+        fill_bits(bits, role.starts[<int>G_ABOVE], row.above, True)
+        fill_bits(bits, strict.below, role.starts[<int>G_FROM], True)
+        fill_bits(bits, role.starts[<int>G_FROM], strict.from_, True)
         fill_intervals(plan, scratch, role, rank, exact)
-        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        fill_bits(bits, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY], True)
         if exact:
             if row.equal != NOTHING:
-                set_bit(scratch, row.equal)
+                set_bit(bits, row.equal)
             if row.unequal != NOTHING:
-                clear_bit(scratch, row.unequal)
+                clear_bit(bits, row.unequal)
             for i in range(row.member, row.stranger):
-                set_bit(scratch, plan.members[i])
+                set_bit(bits, plan.members[i])
             for i in range(row.stranger, row[1].member):
-                clear_bit(scratch, plan.members[i])
+                clear_bit(bits, plan.members[i])
 
 
 cdef void fill_set(
     const Plan* plan, Scratch* scratch, const AttributeIndex* attribute, size_t first_point
 ) noexcept nogil:
-    """The set's elements that some predicate names are scratch.points[first_point:]."""
+    """Fills the leaves of a set, whose elements that predicates name are
+    scratch.points[first_point:]."""
+    cdef uint64_t* bits = scratch.bits.data()
     cdef const RoleIndex* role
     cdef const PointRow* row
     cdef size_t k
@@ -207,13 +210,13 @@ cdef void fill_set(
         role = &attribute.roles[r]
         if role.starts[0] == role.starts[<int>GROUPS]:
             continue
-        set_bits(scratch, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY])
+        fill_bits(bits, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY], True)
         for k in range(first_point, scratch.points.size()):
             row = plan.points + 2 * <size_t>scratch.points[k] + r
             for i in range(row.member, row.stranger):
-                set_bit(scratch, plan.members[i])
+                set_bit(bits, plan.members[i])
             for i in range(row.stranger, row[1].member):
-                clear_bit(scratch, plan.members[i])
+                clear_bit(bits, plan.members[i])
 
 
 cdef void fill_present(
@@ -221,9 +224,9 @@ cdef void fill_present(
 ) noexcept nogil:
     cdef int r
     for r in range(<int>ROLES):
-        set_bits(
-            scratch,
-            attribute.roles[r].starts[<int>G_PRESENT], attribute.roles[r].starts[<int>G_LAZY],
+        fill_bits(
+            scratch.bits.data(), attribute.roles[r].starts[<int>G_PRESENT],
+            attribute.roles[r].starts[<int>G_LAZY], True,
         )
 
 
@@ -254,7 +257,8 @@ cdef bint has_rank(int type) noexcept nogil:
 
 
 cdef Rank find_rank(
-    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type, int64_t word
+    const Plan* plan, const AttributeIndex* attribute, const Scratch* scratch, int type,
+    int64_t word,
 ) noexcept nogil:
     cdef Rank found
     if type == STRING:
@@ -275,7 +279,7 @@ cdef Rank find_rank(
 
 
 cdef void find_ranks(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
-    """Of all values before any is used: the rows that they lead to are fetched meanwhile."""
+    """Finds the ranks of all values before any is used, and fetches the rows that they lead to."""
     cdef const AttributeIndex* attribute
     cdef const PointRow* row
     cdef uint32_t number
@@ -324,7 +328,7 @@ cdef void fill_carried(
 
 
 cdef void fetch_attributes(const Plan* plan, const Scratch* scratch) noexcept nogil:
-    """Asks the memory for what is read first, of all attributes at once."""
+    """Fetches what is read first, of all attributes at once."""
     cdef const AttributeIndex* attribute
     cdef size_t i
     for i in range(scratch.visit.carried.size()):
@@ -343,4 +347,4 @@ cdef void fill_missing(const Plan* plan, Scratch* scratch) noexcept nogil:
     for r in range(<int>ROLES):
         for leaf in range(plan.totals.missing[r], plan.totals.missing_end[r]):
             if not scratch.visit.values[missing_test(plan, r, leaf).attribute].known:
-                set_bit(scratch, leaf)
+                set_bit(scratch.bits.data(), leaf)

@@ -14,17 +14,18 @@ A Scratch is the memory of one call at a time; several threads match on one plan
 own. Lazy leaves and slots are remembered, so each is evaluated at most once per visit. Records wait
 for others to be run together, up to the end of their level (rounds.pxd).
 """
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable
 
+# Makes room for matches on a plan.
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil
 # Matches scratch.visit; results.pxd says how the true entries are left, each once.
 cdef void match_visit(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil
-# The same in two steps, between which definitions can be asked. False: the visit is not eligible,
-# and there is no second step. A scratch that was begun and not run is of no further use.
+# Match in two steps, between which definitions can be asked. False: the visit lacks a required
+# attribute, and there is no second step. A scratch that was begun and not run is of no further use.
 cdef bint begin_match(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil

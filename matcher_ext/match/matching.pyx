@@ -1,23 +1,26 @@
-"""The matcher of one visit over a frozen plan: see matching.pxd for the steps."""
+"""Matches one visit over a frozen plan: see matching.pxd for the steps."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from matcher_ext.machine.bitmaps cimport fetch_line, first_one
-from matcher_ext.match.leaf_bits cimport Run, fill_carried, fill_missing, set_bit
+from matcher_ext.machine.bitmaps cimport fetch_line, first_one, get_bit, set_bit
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place, next_place
+from matcher_ext.match.leaf_bits cimport fill_carried, fill_missing
 from matcher_ext.match.results cimport emit_shared, forget_direct, keep_direct
-from matcher_ext.match.rounds cimport next_record, pass_record, run_rounds, run_soon
-from matcher_ext.match.slots cimport (
-    UNASKED,
-    ask,
-    forget_asked,
-    last_atom,
-    run_without_last,
-    set_out,
+from matcher_ext.match.rounds cimport pass_record, run_rounds, run_soon
+from matcher_ext.match.scratch cimport Run, Scratch
+from matcher_ext.match.slots cimport UNASKED, ask, forget_asked, run_without_last, set_out
+from matcher_ext.plan.plan cimport (
+    ALWAYS, LEVELS, PAIRS, PARTITIONS, SLOTS, Guard, LastHop, LeafStream, Pair, PairRecord,
+    Partition, Plan, Seller, Totals, first_guarded, pair_hash, section_count,
 )
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.predicate_index cimport GROUPS, PUSHED, ROLES, AttributeIndex, RoleIndex
+from matcher_ext.plan.record_format cimport (
+    STREAM_ENTRIES, STREAM_LONG, last_atom, next_record, program_of, stream_ors, stream_records,
+)
 from matcher_ext.routes.routes cimport end_walk, open_walk
-from matcher_ext.values.arena cimport NOTHING
-from matcher_ext.visits.visit cimport is_eligible
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.visits.visit cimport has_required
 
 cdef enum:
     FAR = 16            # how many runs ahead their ends are fetched ..
@@ -43,21 +46,21 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
 cdef void run_pairs(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
-    cdef uint64_t mask = section_count(plan, PAIRS) - 1
-    cdef uint64_t slot
+    cdef size_t mask = section_count(plan, PAIRS) - 1
+    cdef size_t place
     cdef const Pair* pair
     cdef size_t i
     if scratch.partition == NOTHING:
         return
     for i in range(scratch.points.size()):
-        slot = pair_hash(scratch.partition, scratch.points[i]) & mask
-        pair = &plan.pairs[slot]
+        place = first_place(pair_hash(scratch.partition, scratch.points[i]), mask)
+        pair = &plan.pairs[place]
         while pair.count:
             if pair.partition == scratch.partition and pair.point == scratch.points[i]:
                 run_pair(plan, table, scratch, pair)
                 break
-            slot = (slot + 1) & mask
-            pair = &plan.pairs[slot]
+            place = next_place(place, mask)
+            pair = &plan.pairs[place]
 
 
 cdef void run_pair(
@@ -70,9 +73,9 @@ cdef void run_pair(
             fetch_line(plan.records + found[i + 4].record)
         turn = found[i].turn
         if turn != NOTHING:
-            if scratch.turns[turn >> 6] >> (turn & 63) & 1:
+            if get_bit(scratch.turns.data(), turn):
                 continue
-            scratch.turns[turn >> 6] |= <uint64_t>1 << (turn & 63)
+            set_bit(scratch.turns.data(), turn)
             scratch.turned.push_back(turn)
         run_soon(plan, table, scratch, plan.records + found[i].record)
 
@@ -115,7 +118,7 @@ cdef void run_partition(
 cdef void run_routed(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const Partition* partition
 ) noexcept nogil:
-    """Records by the sellers that the walk reaches."""
+    """Runs the routed records of the sellers that the walk reaches."""
     cdef const Seller* seller
     cdef uint32_t i
     if not set_out(plan, table, scratch):
@@ -132,7 +135,8 @@ cdef void run_routed(
 cdef void run_last_hops(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t first, uint32_t end
 ) noexcept nogil:
-    """The edge is asked last: few campaigns are true, and an edge is seldom known yet."""
+    """Runs a seller's records, and asks the edge last: few campaigns are true, and an edge is
+    seldom known yet."""
     cdef const LastHop* hop
     cdef const uint32_t* record
     cdef uint32_t i
@@ -140,19 +144,19 @@ cdef void run_last_hops(
         hop = &plan.last_hops[i]
         if i + 4 < end:
             fetch_line(plan.records + hop[4].record)
-        if hop.turn != NOTHING and scratch.turns[hop.turn >> 6] >> (hop.turn & 63) & 1:
+        if hop.turn != NOTHING and get_bit(scratch.turns.data(), hop.turn):
             continue
         record = plan.records + hop.record
-        if not run_without_last(plan, table, scratch, record + 1) or not ask(
+        if not run_without_last(plan, table, scratch, program_of(record)) or not ask(
             plan, table, scratch, hop.atom
         ):
             continue
         if hop.turn != NOTHING:
-            scratch.turns[hop.turn >> 6] |= <uint64_t>1 << (hop.turn & 63)
+            set_bit(scratch.turns.data(), hop.turn)
             scratch.turned.push_back(hop.turn)
         pass_record(scratch, record)
         if scratch.wants_paths:
-            ask(plan, table, scratch, last_atom(record + 1))
+            ask(plan, table, scratch, last_atom(program_of(record)))
 
 
 # 5. Runs of leaves.
@@ -189,7 +193,7 @@ cdef void find_runs(Scratch* scratch, uint32_t first, uint32_t end) noexcept nog
 
 
 cdef inline void fetch_words(const uint32_t* words, uint32_t first, uint32_t end) noexcept nogil:
-    """The first lines; what is read one after another is fetched by the machine from then on."""
+    """Fetches the first lines; what is read one after another the machine fetches from then on."""
     cdef uint32_t place
     for place in range(first, min(end, first + FETCHED), 16):
         fetch_line(words + place)
@@ -219,7 +223,7 @@ cdef void run_leaf_streams(
         for k in range(stream.entry, after.entry):
             scratch.matched.push_back(k)
         for k in range(stream.ors, after.ors):
-            set_bit(scratch, plan.or_targets[k])
+            set_bit(scratch.bits.data(), plan.or_targets[k])
         record = plan.records + stream.records
         end = plan.records + after.records
         while record < end:
@@ -234,22 +238,22 @@ cdef void run_inner_stream(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* stream
 ) noexcept nogil:
     cdef uint32_t header = stream[0]
-    cdef uint32_t ors = header & STREAM_COUNT
-    cdef uint32_t records = header >> STREAM_SHIFT & STREAM_COUNT
-    cdef uint32_t i
+    cdef uint32_t ors = stream_ors(header)
+    cdef uint32_t records = stream_records(header)
+    cdef uint32_t i, _
     stream += 1
     if header & STREAM_LONG:
         ors = stream[0]
         records = stream[1]
         stream += 2
     for i in range(ors):
-        set_bit(scratch, stream[i])
+        set_bit(scratch.bits.data(), stream[i])
     stream += ors
     if header & STREAM_ENTRIES:
         for i in range(stream[1]):
             scratch.matched.push_back(stream[0] + i)
         stream += 2
-    for i in range(records):
+    for _ in range(records):
         run_soon(plan, table, scratch, stream)
         stream = next_record(stream)
 
@@ -285,7 +289,7 @@ cdef void run_levels(
 # 7. Clear.
 
 cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    """Whole words: what else is in them is to be cleared as well."""
+    """Clears whole words: what else is in them is to be cleared as well."""
     if first < end:
         memset(
             &scratch.bits[first >> 6], 0, (((end - 1) >> 6) - (first >> 6) + 1) * sizeof(uint64_t)
@@ -353,7 +357,7 @@ cdef bint begin_match(
     scratch.matched.clear()
     forget_direct(plan, scratch)
     forget_walk(scratch)
-    if not is_eligible(table, &scratch.visit):
+    if not has_required(table, &scratch.visit):
         forget_asked(scratch)
         return False
     begin_visit(plan, table, scratch)

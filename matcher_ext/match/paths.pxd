@@ -1,8 +1,8 @@
-"""The cheapest paths over the exchange graph that one visit was found to take."""
+"""Keeps the cheapest paths over the exchange graph that one visit was found to take."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.routes.route_section cimport RoutePlan
 from matcher_ext.routes.routes cimport Way
 
@@ -17,12 +17,12 @@ cdef class Paths:
     cdef vector[Way] ways
     cdef vector[FoundPath] found    # ascending
 
-# Those of the visit that a scratch was last matched with, ascending by key.
+# Lists the paths of the visit that a scratch was last matched with, ascending by key.
 cdef void list_paths(
     vector[FoundPath]* found, const RoutePlan* routes, const Scratch* scratch
 ) noexcept nogil
-# Its way, or NOTHING.
+# Finds the way of a path, or NOTHING.
 cdef uint32_t find_path(const vector[FoundPath]* found, int64_t key) noexcept nogil
 cpdef int64_t path_key(int64_t party, int64_t hops) noexcept nogil
-# Of the visit that a scratch was last matched with.
+# Copies the paths of the visit that a scratch was last matched with.
 cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch)

@@ -1,13 +1,14 @@
-"""Paths of one visit, asked for by party and hops (paths.pxd)."""
+"""Lists the paths of one visit and answers for them by party and hops (paths.pxd)."""
 import numpy
 
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
 
-from matcher_ext.match.leaf_bits cimport Scratch
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.routes.route_section cimport Reach, RoutePlan
 from matcher_ext.routes.routes cimport RouteNode, share_of
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef Paths copy_paths(owner, const RoutePlan* routes, const Scratch* scratch):
@@ -50,7 +51,7 @@ cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil
 
 
 cpdef int64_t path_key(int64_t party, int64_t hops) noexcept nogil:
-    """What a reach is asked for by: the party and the limit of hops in one number."""
+    """Makes the key of a reach: the party and the limit of hops in one number."""
     return party << 4 | hops
 
 
@@ -62,7 +63,8 @@ cdef class Paths:
         return self.found.size()
 
     def shares(self, const int64_t[::1] keys):
-        """What each of these paths leaves of 1, as a numpy array; 0 where it is not known."""
+        """Returns what each of these paths leaves of 1, as a numpy array; 0 where it is not
+        known."""
         shares = numpy.zeros(keys.shape[0], dtype=numpy.float64)
         cdef double[::1] target = shares
         cdef Py_ssize_t i
@@ -74,7 +76,7 @@ cdef class Paths:
         return shares
 
     def labels(self, int64_t key):
-        """The parties of a path from the publisher on, as the graph labels them."""
+        """Lists the parties of a path from the publisher on, as the graph labels them."""
         cdef const RoutePlan* routes = self.routes
         cdef uint32_t way = find_path(&self.found, key)
         cdef const RouteNode* node
@@ -87,7 +89,7 @@ cdef class Paths:
         return labels
 
     def edges(self, int64_t key):
-        """The edge ids of a path from the publisher on; empty where it is not known."""
+        """Lists the edge ids of a path from the publisher on; none where it is not known."""
         cdef uint32_t way = find_path(&self.found, key)
         edges = []
         while way != NOTHING and self.ways[way].before != NOTHING:

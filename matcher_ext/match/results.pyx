@@ -1,19 +1,13 @@
-"""From the bits of terminals and the entries of records to ids (results.pxd)."""
+"""Reads bits of terminals and entries of records, and writes ids (results.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport (
-    count_ones,
-    fetch_line,
-    first_one,
-    write_narrow,
-    write_places,
-    write_steps,
-    write_wide,
+    count_ones, fetch_line, first_one, get_bit, write_narrow, write_places, write_steps, write_wide,
 )
-from matcher_ext.match.leaf_bits cimport Scratch
-from matcher_ext.plan.plan cimport *
+from matcher_ext.match.scratch cimport Scratch
+from matcher_ext.plan.plan cimport Plan, has_wide_ids
 
 cdef enum:
     AHEAD = 16          # entries whose ids are fetched before they are needed
@@ -65,7 +59,7 @@ cdef void drop_dead(
     for i in range(scratch.matched.size()):
         entry = scratch.matched[i]
         scratch.matched[kept] = entry
-        kept += not (dead[0][entry >> 6] >> (entry & 63) & 1)
+        kept += not get_bit(dead.data(), entry)
     scratch.matched.resize(kept)
 
 

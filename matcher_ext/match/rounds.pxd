@@ -9,46 +9,42 @@ from libc.stdint cimport uint32_t
 
 from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.match.lanes cimport LANES
-from matcher_ext.match.leaf_bits cimport Scratch
-from matcher_ext.plan.plan cimport (
-    RECORD_LENGTH, RECORD_MANY, RECORD_NEVER, RECORD_ONE, RECORD_WIDE, Plan,
+from matcher_ext.match.scratch cimport Scratch
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, program_of, test_words, tests_of,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 
 cdef enum:
     ENOUGH = 64         # lanes that wait for others to join them: rounds of few do not pay
 
-# A record whose program is true.
+# Sets the target and lists the entries of a record whose program is true.
 cdef void pass_record(Scratch* scratch, const uint32_t* record) noexcept nogil
 # Runs a record at once, whatever its program.
 cdef void run_record(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil
-# Rounds until no more than `left` records wait.
+# Runs rounds until no more than `left` records wait.
 cdef void run_rounds(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, size_t left
 ) noexcept nogil
-
-
-cdef inline const uint32_t* next_record(const uint32_t* record) noexcept nogil:
-    # RECORD_ONE and RECORD_MANY, as a number: the words of the entries.
-    return record + 2 + (record[1] & RECORD_LENGTH) + (record[1] >> 25 & 3)
 
 
 cdef inline void run_soon(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil:
     """Lets a record wait for run_rounds."""
-    cdef uint32_t header = record[1]
-    cdef uint32_t place = <uint32_t>(record - plan.records)
+    cdef const uint32_t* program = program_of(record)
+    cdef uint32_t first = <uint32_t>(tests_of(program) - plan.records)
     cdef size_t lane = scratch.lanes.count
-    if header & (RECORD_WIDE | RECORD_NEVER) or header & RECORD_LENGTH == 0:
+    if program[0] & (RECORD_WIDE | RECORD_NEVER) or test_words(program) == 0:
         run_record(plan, table, scratch, record)
         return
     fetch_line(record + 8)
-    scratch.lanes.record[lane] = place
-    scratch.lanes.at[lane] = place + 2
-    scratch.lanes.end[lane] = place + 2 + (header & RECORD_LENGTH)
+    scratch.lanes.record[lane] = <uint32_t>(record - plan.records)
+    scratch.lanes.at[lane] = first
+    scratch.lanes.end[lane] = first + test_words(program)
     scratch.lanes.count = lane + 1
     if lane + 1 == LANES:
         run_rounds(plan, table, scratch, ENOUGH)

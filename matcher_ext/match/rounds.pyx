@@ -1,21 +1,26 @@
-"""Rounds in three steps (rounds.pxd): look the tests up, answer what has no bit, go on."""
-from libc.stdint cimport uint32_t, uint64_t
+"""Runs rounds in three steps (rounds.pxd): look the tests up, answer what has no bit, go on."""
+from libc.stdint cimport uint32_t
 
+from matcher_ext.machine.bitmaps cimport set_bit
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.lanes cimport Lanes
-from matcher_ext.match.leaf_bits cimport set_bit
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.match.slots cimport ask, fetch_asked, run_narrow, run_program
-from matcher_ext.plan.plan cimport ATOM_BITS
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.plan.plan cimport Plan
+from matcher_ext.plan.record_format cimport (
+    RECORD_MANY, RECORD_ONE, entries_at, narrow_atom, program_of, target_bit,
+)
+from matcher_ext.values.catalog cimport CatalogTable
 
 cdef enum:
     FEW = 8             # lanes that are run one after another sooner
 
 cdef extern from * nogil:
     """
-    // Where a program goes on: the test is (atom, jump, sense), from the lowest bit.
+    // Where a program goes on after a narrow test (record_format.pxd).
     static inline uint32_t next_test(uint32_t at, uint32_t word, uint32_t held) {
         uint32_t truth = held >> (word & 31) & 1;
-        return at + (truth == word >> 31 ? word >> 24 & 127 : 1);
+        return at + (truth == word >> SENSE_SHIFT ? word >> ATOM_BITS & JUMP_MAX : 1);
     }
 
     // Moves what is undecided to the front; returns how many records are true.
@@ -67,8 +72,9 @@ cdef extern from * nogil:
             __m256i word = load(lanes->word + i);
             __m256i shift = _mm256_and_si256(word, _mm256_set1_epi32(31));
             __m256i truth = _mm256_and_si256(_mm256_srlv_epi32(load(lanes->held + i), shift), one);
-            __m256i jumps = _mm256_cmpeq_epi32(truth, _mm256_srli_epi32(word, 31));
-            __m256i jump = _mm256_and_si256(_mm256_srli_epi32(word, 24), _mm256_set1_epi32(127));
+            __m256i jumps = _mm256_cmpeq_epi32(truth, _mm256_srli_epi32(word, (int)SENSE_SHIFT));
+            __m256i jump = _mm256_and_si256(
+                _mm256_srli_epi32(word, (int)ATOM_BITS), _mm256_set1_epi32((int)JUMP_MAX));
             __m256i at = _mm256_add_epi32(
                 load(lanes->at + i), _mm256_blendv_epi8(one, jump, jumps));
             // What is behind the last lane is of no meaning.
@@ -106,31 +112,33 @@ cdef extern from * nogil:
 
 
 def step_by_eights(bint wanted):
-    """For tests, which go both ways: whether this machine can."""
+    """Chooses how to step, for tests, which go both ways; says whether this machine can."""
     return use_eights(wanted)
 
 
 cdef void pass_record(Scratch* scratch, const uint32_t* record) noexcept nogil:
-    cdef const uint32_t* after = record + 2 + (record[1] & RECORD_LENGTH)
+    cdef uint32_t header = program_of(record)[0]
+    cdef const uint32_t* entries = entries_at(record)
     cdef uint32_t i
-    if record[0] != NOTHING:
-        set_bit(scratch, record[0])
-    if record[1] & RECORD_ONE:
-        scratch.matched.push_back(after[0])
-    elif record[1] & RECORD_MANY:
-        for i in range(after[1]):
-            scratch.matched.push_back(after[0] + i)
+    if target_bit(record) != NOTHING:
+        set_bit(scratch.bits.data(), target_bit(record))
+    if header & RECORD_ONE:
+        scratch.matched.push_back(entries[0])
+    elif header & RECORD_MANY:
+        for i in range(entries[1]):
+            scratch.matched.push_back(entries[0] + i)
 
 
 cdef void run_record(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* record
 ) noexcept nogil:
-    if run_program(plan, table, scratch, record + 1):
+    if run_program(plan, table, scratch, program_of(record)):
         pass_record(scratch, record)
 
 
 cdef size_t look_up(const Plan* plan, Scratch* scratch) noexcept nogil:
-    """The tests of all lanes. Lanes whose atom has no bit are listed in `passed`, which is free."""
+    """Looks up the tests of all lanes; lists those whose atom has no bit in `passed`, which is
+    free."""
     cdef Lanes* lanes = &scratch.lanes
     cdef const uint32_t* bits = <const uint32_t*>scratch.bits.data()
     cdef uint32_t filled = plan.totals.filled
@@ -138,7 +146,7 @@ cdef size_t look_up(const Plan* plan, Scratch* scratch) noexcept nogil:
     cdef uint32_t word, atom
     for i in range(lanes.count):
         word = plan.records[lanes.at[i]]
-        atom = word & ((1 << ATOM_BITS) - 1)
+        atom = narrow_atom(word)
         lanes.word[i] = word
         lanes.held[i] = bits[min(atom, filled) >> 5]
         lanes.passed[asked] = <uint32_t>i
@@ -149,16 +157,15 @@ cdef size_t look_up(const Plan* plan, Scratch* scratch) noexcept nogil:
 cdef void answer(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, size_t asked
 ) noexcept nogil:
-    """As if the lanes that look_up listed had bits."""
+    """Answers the lanes that look_up listed, as if they had bits."""
     cdef Lanes* lanes = &scratch.lanes
-    cdef uint32_t mask = (1 << ATOM_BITS) - 1
     cdef uint32_t lane
     cdef size_t i
     for i in range(asked):
-        fetch_asked(plan, scratch, lanes.word[lanes.passed[i]] & mask)
+        fetch_asked(plan, scratch, narrow_atom(lanes.word[lanes.passed[i]]))
     for i in range(asked):
         lane = lanes.passed[i]
-        lanes.held[lane] = -<uint32_t>ask(plan, table, scratch, lanes.word[lane] & mask)
+        lanes.held[lane] = -<uint32_t>ask(plan, table, scratch, narrow_atom(lanes.word[lane]))
 
 
 cdef void run_rounds(
@@ -177,7 +184,7 @@ cdef void run_rounds(
 
 
 cdef void run_few(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil:
-    """The rest of each program."""
+    """Runs the rest of each program, one after another."""
     cdef Lanes* lanes = &scratch.lanes
     cdef size_t i
     for i in range(lanes.count):

@@ -1,13 +1,15 @@
-"""Programs (plan.pxd), and what they ask: lazy leaves, slots, code and the walk behind them."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+"""Runs programs (plan.pxd) and answers what they ask: lazy leaves, slots, code and the walk
+behind."""
+from libc.stdint cimport uint8_t, uint32_t
 
-from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.match.leaf_bits cimport Scratch, get_bit
-from matcher_ext.plan.plan cimport (
-    ATOM_BITS, JUMP_MAX, RECORD_LENGTH, RECORD_NEVER, RECORD_WIDE, Plan, lazy_test,
+from matcher_ext.machine.bitmaps cimport fetch_line, get_bit
+from matcher_ext.match.scratch cimport Scratch
+from matcher_ext.plan.plan cimport Plan, lazy_test
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, is_wide, narrow_atom, narrow_jump, sense_of, test_words, tests_of,
 )
-from matcher_ext.values.arena cimport Truth
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Truth
 
 cdef enum Memo:
     UNASKED
@@ -15,31 +17,32 @@ cdef enum Memo:
     IS_TRUE
     IS_REPLACED         # not asked yet, and another plan's definition says so
 
-# A visit that is being matched: what an answerer asks and answers through (leaf_bits.pxd).
+# A visit that is being matched: what an Answerer (scratch.pxd) asks and answers through.
 cdef struct Match:
     const Plan* plan
     const CatalogTable* table
     Scratch* scratch
 
-# Whether a definition is true of the visit; evaluated at most once.
+# Says whether a definition is true of the visit; it is evaluated at most once.
 cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
+# Says for the rest of the visit whether a definition is true.
 cdef void answer_definition(
     const Match* match, uint32_t definition, Truth truth
 ) noexcept nogil
-# A lazy leaf or a slot that was not asked yet.
+# Asks a lazy leaf or a slot that was not asked yet.
 cdef bint ask_first(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil
-# Before a match is run: what a slot is to answer for this visit, instead of its program.
+# Sets what a slot answers for this visit instead of its program, before a match is run.
 cdef void preset_slot(const Plan* plan, Scratch* scratch, uint32_t slot, bint truth) noexcept nogil
-# The same, by another plan's definition: see Scratch.definitions.
+# Lets another plan's definition answer for a slot: see Scratch.definitions.
 cdef void replace_slot(const Plan* plan, Scratch* scratch, uint32_t slot) noexcept nogil
 # Sets out on the walk, once for a visit. False: it comes from no publisher of the graph.
 cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch) noexcept nogil
 cdef void forget_asked(Scratch* scratch) noexcept nogil
-# A program with two words an instruction, `without` so many of its last tests.
+# Runs a wide program, `without` so many of its last tests.
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
     uint32_t without,
 ) noexcept nogil
 
@@ -47,7 +50,7 @@ cdef bint run_wide(
 cdef inline bint ask(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """A lazy leaf or a slot. Most were asked before: those are not worth a call."""
+    """Asks a lazy leaf or a slot. Most were asked before: those are not worth a call."""
     cdef uint8_t memo = scratch.memos[atom - plan.totals.filled]
     if memo == IS_TRUE or memo == IS_FALSE:
         return memo == IS_TRUE
@@ -57,48 +60,41 @@ cdef inline bint ask(
 cdef inline void fetch_asked(
     const Plan* plan, const Scratch* scratch, uint32_t atom
 ) noexcept nogil:
-    """What asking for it reads first."""
+    """Fetches what asking for an atom reads first."""
     fetch_line(&scratch.memos[atom - plan.totals.filled])
     if atom < plan.totals.leaves:
         fetch_line(lazy_test(plan, atom))
 
 
 cdef inline bint run_program(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program
 ) noexcept nogil:
-    if header[0] & (RECORD_WIDE | RECORD_NEVER):
-        return not header[0] & RECORD_NEVER and run_wide(plan, table, scratch, header, 0)
-    return run_narrow(plan, table, scratch, header + 1, header[0] & RECORD_LENGTH)
+    if program[0] & (RECORD_WIDE | RECORD_NEVER):
+        return not program[0] & RECORD_NEVER and run_wide(plan, table, scratch, program, 0)
+    return run_narrow(plan, table, scratch, tests_of(program), test_words(program))
 
 
 cdef inline bint run_without_last(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program
 ) noexcept nogil:
-    """An AND but for its last test, which is a single one."""
-    if header[0] & RECORD_WIDE:
-        return run_wide(plan, table, scratch, header, 1)
-    return run_narrow(plan, table, scratch, header + 1, (header[0] & RECORD_LENGTH) - 1)
-
-
-cdef inline uint32_t last_atom(const uint32_t* header) noexcept nogil:
-    cdef uint32_t length = header[0] & RECORD_LENGTH
-    if header[0] & RECORD_WIDE:
-        return header[length - 1]
-    return header[length] & ((1 << ATOM_BITS) - 1)
+    """Runs an AND but for its last test, which is a single one."""
+    if is_wide(program):
+        return run_wide(plan, table, scratch, program, 1)
+    return run_narrow(plan, table, scratch, tests_of(program), test_words(program) - 1)
 
 
 cdef inline bint run_narrow(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* tests,
     uint32_t count,
 ) noexcept nogil:
     cdef uint32_t at = 0, word, atom
     cdef bint truth
     while at < count:
-        word = program[at]
-        atom = word & ((1 << ATOM_BITS) - 1)
+        word = tests[at]
+        atom = narrow_atom(word)
         truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
+            get_bit(scratch.bits.data(), atom) if atom < plan.totals.filled
             else ask(plan, table, scratch, atom)
         )
-        at += word >> ATOM_BITS & JUMP_MAX if truth == word >> 31 else 1
+        at += narrow_jump(word) if truth == sense_of(word) else 1
     return at == count

@@ -1,13 +1,19 @@
-"""Lazy leaves and slots, each evaluated at most once per visit (slots.pxd)."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+"""Evaluates lazy leaves and slots, each at most once per visit (slots.pxd)."""
+from libc.stdint cimport uint32_t
 
-from matcher_ext.match.leaf_bits cimport Answerer, Meaning, Reached, get_bit
+from matcher_ext.machine.bitmaps cimport get_bit
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.match.scratch cimport Answerer, Meaning, Reached, Scratch
 from matcher_ext.plan.graph cimport evaluate_node
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport Plan, lazy_test
+from matcher_ext.plan.record_format cimport count_tests, program_of, sense_of, tests_of, wide_jump
 from matcher_ext.routes.route_section cimport Reach, find_source
 from matcher_ext.routes.routes cimport find_last_hop, walk_from
-from matcher_ext.values.arena cimport FALSE, NOTHING, TRUE, Truth, text_length, text_offset
-from matcher_ext.visits.visit cimport Value, test_predicate
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport FALSE, TRUE, Truth
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Value
 
 
 cdef bint ask_first(
@@ -33,7 +39,8 @@ cdef bint ask_first(
         )
     else:
         truth = run_program(
-            plan, table, scratch, plan.records + plan.slots[atom - plan.totals.leaves] + 1
+            plan, table, scratch,
+            program_of(plan.records + plan.slots[atom - plan.totals.leaves]),
         )
     scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
     scratch.asked.push_back(memo)
@@ -52,7 +59,7 @@ cdef bint ask_meaning(
 cdef bint ask_answerer(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t slot
 ) noexcept nogil:
-    """What it left open, or is still about to say, is not true."""
+    """Asks the code behind a slot. What it left open, or is still about to say, is not true."""
     cdef Answerer* answerer = &scratch.answerers[scratch.answered_by[slot] - 1]
     cdef Match match = Match(plan, table, scratch)
     if not answerer.was_asked:
@@ -109,7 +116,7 @@ cdef bint set_out(const Plan* plan, const CatalogTable* table, Scratch* scratch)
 cdef bint ask_reach(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t number
 ) noexcept nogil:
-    """The first one asked for a visit sets out on the walk; the others find it done."""
+    """Asks a reach: the first of a visit sets out on the walk, the others find it done."""
     cdef const Reach* reach = &plan.routes.reaches[number]
     cdef Match asker = Match(plan, table, scratch)
     cdef Reached found
@@ -124,20 +131,21 @@ cdef bint ask_reach(
 
 
 cdef bint run_wide(
-    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* header,
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, const uint32_t* program,
     uint32_t without,
 ) noexcept nogil:
-    cdef uint32_t count = ((header[0] & RECORD_LENGTH) >> 1) - without
-    cdef const uint32_t* program = header + 1
-    cdef uint32_t at = 0, atom
+    cdef uint32_t count = count_tests(program) - without
+    cdef const uint32_t* tests = tests_of(program)
+    cdef uint32_t at = 0, atom, second
     cdef bint truth
     while at < count:
-        atom = program[2 * at]
+        atom = tests[2 * at]
+        second = tests[2 * at + 1]
         truth = (
-            get_bit(scratch, atom) if atom < plan.totals.filled
+            get_bit(scratch.bits.data(), atom) if atom < plan.totals.filled
             else ask(plan, table, scratch, atom)
         )
-        at += program[2 * at + 1] & 0x7FFFFFFF if truth == program[2 * at + 1] >> 31 else 1
+        at += wide_jump(second) if truth == sense_of(second) else 1
     return at == count
 
 

@@ -1,31 +1,32 @@
-"""A table of names, and what is reached through them (definitions.pxd)."""
+"""Keeps the table of names; walks nodes to the references below them (definitions.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place
 from matcher_ext.nodes.store cimport Definition, NodeStore, StoredNode, is_inner
-from matcher_ext.values.arena cimport (
-    NORMAL_REFERENCE, NOTHING, NormalForm, NormalNode, Span, hash_bytes,
-)
+from matcher_ext.values.normal_form cimport NORMAL_REFERENCE, NormalForm, NormalNode
+from matcher_ext.values.spans cimport Span
 
 
 cdef uint32_t find_definition(
     const NodeStore* store, const char* name, size_t length
 ) noexcept nogil:
-    cdef uint64_t hash = hash_bytes(name, length)
-    cdef size_t mask, slot
+    cdef size_t mask, place
     cdef const Definition* definition
     if store.name_table.size() == 0:
         return NOTHING
     mask = store.name_table.size() - 1
-    slot = hash & mask
-    while store.name_table[slot] != NOTHING:
-        definition = &store.definitions[store.name_table[slot]]
+    place = first_place(hash_bytes(name, length), mask)
+    while store.name_table[place] != NOTHING:
+        definition = &store.definitions[store.name_table[place]]
         if definition.name.length == length and (
             memcmp(store.names.data() + definition.name.offset, name, length) == 0
         ):
-            return store.name_table[slot]
-        slot = (slot + 1) & mask
+            return store.name_table[place]
+        place = next_place(place, mask)
     return NOTHING
 
 
@@ -87,11 +88,9 @@ cdef void collect_references(
 
 cdef void place_name(NodeStore* store, uint32_t definition) noexcept nogil:
     cdef Span name = store.definitions[definition].name
+    cdef uint64_t hash = hash_bytes(store.names.data() + name.offset, name.length)
     cdef size_t mask = store.name_table.size() - 1
-    cdef size_t slot = hash_bytes(store.names.data() + name.offset, name.length) & mask
-    while store.name_table[slot] != NOTHING:
-        slot = (slot + 1) & mask
-    store.name_table[slot] = definition
+    store.name_table[find_empty(store.name_table.data(), hash, mask)] = definition
 
 
 cdef uint32_t add_definition(

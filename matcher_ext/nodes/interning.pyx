@@ -1,9 +1,13 @@
-"""A pipeline of four steps in front of `intern` (interning.pxd)."""
+"""Fetches in four steps ahead of `intern` (interning.pxd)."""
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport fetch_line
-from matcher_ext.nodes.store cimport StoredNode, intern
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NOTHING
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport first_place
+from matcher_ext.nodes.shared_nodes cimport intern
+from matcher_ext.nodes.store cimport NodeStore, StoredNode
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NormalForm
 
 cdef enum:
     STEP = 48           # nodes of the form between one step and the next
@@ -12,8 +16,8 @@ cdef enum:
 cdef inline uint32_t first_found(
     const NodeStore* store, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """What stands in a node's slot: nearly always the node itself, if it is there at all."""
-    return store.table[form.nodes[node].hash & (store.table.size() - 1)]
+    """Returns what stands in a node's slot: nearly always the node itself, if the store has it."""
+    return store.table[first_place(form.nodes[node].hash, store.table.size() - 1)]
 
 
 cdef void fetch_slots(
@@ -22,7 +26,7 @@ cdef void fetch_slots(
     cdef size_t mask = store.table.size() - 1
     cdef uint32_t i
     for i in range(first, end):
-        fetch_line(&store.table[form.nodes[i].hash & mask])
+        fetch_line(&store.table[first_place(form.nodes[i].hash, mask)])
 
 
 cdef void fetch_nodes(

@@ -1,4 +1,4 @@
-"""Which nodes of a store could stand for several children of another: the paper's algorithms 2, 3.
+"""Lets one node stand for several children of another: the paper's algorithms 2 and 3.
 
     a and b and c and d     with a node for  a and b and c     becomes   (a and b and c) and d
 
@@ -19,17 +19,17 @@ cdef enum:
     PARENTS_KEPT = 64
     MOST_NESTING = 16       # of reorganised nodes within each other: bounds recursion
 
-# The children that a node's expression has, whatever its links, by hash: as in a normal form.
+# Lists the children that a node's expression has, whatever its links are, by hash as a normal form.
 cdef void list_content(
     const NodeStore* store, uint32_t node, vector[uint32_t]* content
 ) noexcept nogil
-# Algorithm 2, a greedy set cover: moves the children that other nodes stand for to `covered` and
-# puts those nodes in their place.
+# Covers children greedily with nodes that stand for some of them (algorithm 2): moves those
+# children to `covered` and puts the nodes in their place.
 cdef void cover_children(
     NodeStore* store, uint8_t kind, vector[uint32_t]* children, vector[uint32_t]* covered
 ) noexcept nogil
 # Notes a new node's links; with algorithm 3, older nodes of its kind that hold all of its links,
 # and more, take it in their place.
 cdef void tie_node(NodeStore* store, uint32_t node) noexcept nogil
-# Of a link that is undone.
+# Forgets a parent whose link to the child is undone.
 cdef void forget_parent(NodeStore* store, uint32_t child, uint32_t parent) noexcept nogil

@@ -1,21 +1,11 @@
-"""Algorithms 2 and 3 over a store's nodes (reorganise.pxd)."""
+"""Marks sets of nodes and searches known parents for the largest cover (reorganise.pxd)."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.nodes.store cimport StoredNode
-from matcher_ext.values.arena cimport NORMAL_AND, NORMAL_OR, NOTHING
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    template <class Node>
-    static inline void sort_nodes(std::vector<uint32_t>& numbers, const Node* nodes) {
-        std::sort(numbers.begin(), numbers.end(), [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
-    """
-    void sort_nodes(vector[uint32_t]& numbers, const StoredNode* nodes)
+from matcher_ext.machine.hashing cimport sort_by_hash
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.nodes.store cimport NodeStore, StoredNode
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR
 
 
 cdef inline void begin_marks(NodeStore* store) noexcept nogil:
@@ -52,7 +42,7 @@ cdef void list_content(
     const NodeStore* store, uint32_t node, vector[uint32_t]* content
 ) noexcept nogil:
     flatten(store, node, content)
-    sort_nodes(content[0], store.nodes.data())
+    sort_by_hash(content.data(), content.data() + content.size(), store.nodes.data())
 
 
 cdef bint are_marked(const NodeStore* store, const vector[uint32_t]* nodes) noexcept nogil:
@@ -71,7 +61,7 @@ cdef uint32_t find_largest(
     uint32_t* left,
     vector[uint32_t]* largest,
 ) noexcept nogil:
-    """The node that stands for most of the open children, which are marked, and only for them."""
+    """Finds the node that stands for most of the open children, which are marked, and no others."""
     cdef vector[uint32_t] content
     cdef const vector[uint32_t]* parents
     cdef const StoredNode* node
@@ -186,7 +176,7 @@ cdef void tie_node(NodeStore* store, uint32_t node) noexcept nogil:
 
 
 cdef void replace_links(NodeStore* store, uint32_t holder, uint32_t node) noexcept nogil:
-    """The holder takes the node in the place of the node's own links."""
+    """Puts the node in the place of its own links among the holder's links."""
     cdef const StoredNode* made = &store.nodes[node]
     cdef StoredNode* changed = &store.nodes[holder]
     cdef uint32_t* links = store.links.data() + changed.first

@@ -19,14 +19,9 @@ for as long as anybody links to it. Without sharing, every node is made anew.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_OR,
-    NormalForm,
-    Predicate,
-    PredicateView,
-    Span,
-)
+from matcher_ext.values.normal_form cimport NORMAL_AND, NORMAL_OR
+from matcher_ext.values.predicate cimport Predicate, PredicateView
+from matcher_ext.values.spans cimport Span
 
 cdef struct StoredNode:
     uint64_t hash
@@ -73,18 +68,9 @@ cdef cppclass NodeStore:
 cdef inline bint is_inner(uint8_t kind) noexcept nogil:
     return kind == NORMAL_AND or kind == NORMAL_OR
 
-cdef void open_store(NodeStore* store) noexcept nogil
-cdef PredicateView view_store(const NodeStore* store) noexcept nogil
-
-# Call once per form, before its first `intern`. Also gives back the memory of what was removed, when
-# most of it is waste.
-cdef void begin_form(NodeStore* store, const NormalForm* form) noexcept nogil
-# The node of this content, or NOTHING.
-cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
-# The node of this content, made if there is none; the caller owns one use of it. Every name
-# below must have a definition.
-cdef uint32_t intern(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil
-cdef void release(NodeStore* store, uint32_t node) noexcept nogil
-
-# Gives a definition another root: takes over the caller's use of it, releases the old one.
-cdef void replace_definition(NodeStore* store, uint32_t definition, uint32_t root) noexcept nogil
+cdef inline PredicateView view_store(const NodeStore* store) noexcept nogil:
+    cdef PredicateView view
+    view.predicates = store.predicates.data()
+    view.words = store.words.data()
+    view.bytes = store.bytes.data()
+    return view

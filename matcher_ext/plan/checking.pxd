@@ -3,7 +3,6 @@
 What is checked is that no index leads out of its section and that nothing runs in circles. A file
 that was altered with care can still give wrong answers; the checksum is against accidents.
 """
-from libc.stdint cimport uint64_t
 
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.values.catalog cimport CatalogTable

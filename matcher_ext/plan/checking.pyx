@@ -1,9 +1,15 @@
-"""Totals and names; then the parts that leaf_checks.pyx and record_checks.pyx know."""
+"""Checks totals and names, then calls the checks of leaves, clues, records and routes
+(checking.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 
-from matcher_ext.plan.candidates cimport check_clues
+from matcher_ext.plan.clue_checks cimport check_clues
 from matcher_ext.plan.leaf_checks cimport check_attributes, check_points, check_tests
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    ATTRIBUTES, DEFINITION_SLOTS, ID_BASES, ID_STEPS, IDS, INNER_OFFSETS, LAST_HOPS, LEVELS,
+    NAME_BYTES, NAMES, PAIR_RECORDS, PREDICATES, SLOTS, TERMINALS, WIDE_IDS, Plan, Totals,
+    is_within, section_count,
+)
+from matcher_ext.plan.predicate_index cimport PUSHED, ROLES, TESTED
 from matcher_ext.plan.record_checks cimport check_records
 from matcher_ext.routes.route_section cimport check_routes
 from matcher_ext.values.catalog cimport CatalogTable

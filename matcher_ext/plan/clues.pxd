@@ -24,8 +24,9 @@ that some predicate on its attribute has. Negated predicates have the clues of t
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Predicate, PredicateView
+from matcher_ext.machine.bitmaps cimport get_bit
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate, PredicateView
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:
@@ -55,7 +56,7 @@ cdef struct Clue:
 cdef bint list_clues(
     PredicateView view, const Predicate* predicate, vector[Clue]* clues
 ) noexcept nogil
-# False for a predicate that can only be tested.
+# Says whether a predicate has clues; one without can only be tested.
 cdef bint has_clues(PredicateView view, const Predicate* predicate) noexcept nogil
 # Appends the clues of a visit's value. Those of EVERY_ELEMENT are for find_every alone.
 cdef void find_clues(
@@ -65,9 +66,10 @@ cdef void find_clues(
     const uint64_t* shapes,
     vector[uint64_t]* clues,
 ) noexcept nogil
+# Appends the clues of all elements, each of which an `only of` must list.
 cdef void find_every(
     const CatalogTable* table, const Visit* visit, uint32_t attribute, vector[uint64_t]* clues
 ) noexcept nogil
 
 cdef inline bint has_shape(const uint64_t* shapes, uint32_t shape) noexcept nogil:
-    return shapes[shape >> 6] >> (shape & 63) & 1
+    return get_bit(shapes, shape)

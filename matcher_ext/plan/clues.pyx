@@ -4,9 +4,16 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport *
+from matcher_ext.machine.hashing cimport hash_bytes, mix
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport fold, host_length, minute_of_week
-from matcher_ext.visits.visit cimport Value
+from matcher_ext.values.predicate cimport (
+    ALL_OF, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, GEO, INTEGER_SET, IP, LIKE, ONE_OF,
+    ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP_LOCAL, UNDER, WITHIN, Predicate,
+    PredicateView, float_of,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.visit cimport Value, Visit
 
 cdef enum:
     MOST_PIECES = 64        # of one text among which the rarest is chosen
@@ -25,7 +32,7 @@ cdef void add_clue(vector[Clue]* clues, uint64_t word, uint32_t shape) noexcept 
 
 
 cdef inline uint64_t step(uint64_t hash, char byte) noexcept nogil:
-    """Byte by byte, so that one pass gives the hashes of all beginnings, or of all ends."""
+    """Hashes byte by byte, so that one pass gives the hashes of all beginnings, or of all ends."""
     return (hash ^ <uint8_t>byte) * 0x100000001B3ULL
 
 
@@ -73,7 +80,8 @@ cdef bint list_literal(const Literal* literal, vector[Clue]* clues) noexcept nog
 
 
 cdef Literal longest_literal(const char* pattern, size_t length) noexcept nogil:
-    """Of equally long ones the first: a beginning is the rarest."""
+    """Finds the longest literal of a pattern, of equally long ones the first: a beginning is
+    rarest."""
     cdef Literal best, part
     cdef size_t start = 0, i
     best.text = pattern
@@ -204,7 +212,7 @@ cdef void find_every(
 # Networks.
 
 cdef inline uint64_t cut(uint64_t word, int64_t bits) noexcept nogil:
-    """Its first bits."""
+    """Keeps the first bits of a word."""
     return 0 if bits <= 0 else word if bits >= 64 else word & ~<uint64_t>0 << (64 - bits)
 
 
@@ -239,19 +247,20 @@ cdef void find_network_clues(
 # Places: grids over the plane of degrees, the coarsest with one cell for all of it.
 
 cdef inline int64_t cell_of(double degrees, uint32_t grid) noexcept nogil:
-    """Never decreases, whatever is rounded: what lies between two places has a cell between."""
+    """Returns a coordinate's cell. It never decreases, whatever is rounded: what lies between two
+    places has a cell between theirs."""
     return <int64_t>floor(degrees * (<double>(<int64_t>1 << grid) / 360.0))
 
 
 cdef inline uint64_t cell_word(int64_t x, int64_t y, uint32_t grid) noexcept nogil:
-    """Longitudes go round: 180 and -180 are one cell."""
+    """Numbers a cell. Longitudes go round: 180 and -180 are one cell."""
     return <uint64_t>(x & ((<int64_t>1 << grid) - 1)) << 32 | <uint32_t>y
 
 
 cdef void list_cells(
     double south, double north, double west, double east, vector[Clue]* clues
 ) noexcept nogil:
-    """Of the finest grid whose cells are as wide as the box: two by two at most."""
+    """Lists the cells of a box, in the finest grid whose cells are as wide: two by two at most."""
     cdef double width = max(north - south, east - west)
     cdef uint32_t grid = 0
     cdef int64_t x, y
@@ -265,7 +274,7 @@ cdef void list_cells(
 cdef void list_circle(
     double latitude, double longitude, double km, vector[Clue]* clues
 ) noexcept nogil:
-    """A little larger than the circle, so that no rounding of distances matters."""
+    """Lists the cells of a box a little larger than the circle, so that no rounding matters."""
     cdef double degree = 3.141592653589793 / 180.0
     cdef double reach = km / 6371.0088 / degree * 1.000001 + 0.000001
     cdef double aside = 180.0

@@ -1,51 +1,23 @@
-"""Reads a plan's graph from the top (graph.pxd)."""
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+"""Evaluates, copies, explains and draws nodes of a plan's graph (graph.pxd)."""
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.hashing cimport hash_bytes, mix, sort_by_hash
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport NAMES, Plan, PlanNode, section_count
-from matcher_ext.values.arena cimport (
-    FALSE,
-    FLOAT,
-    GEO,
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NORMAL_TRUE,
-    NOTHING,
-    PRESENT,
-    TRUE,
-    UNDEFINED,
-    NormalForm,
-    NormalNode,
-    Predicate,
-    Span,
-    Truth,
-    float_of,
-    hash_bytes,
-    holds_text,
-    mix,
-    predicate_copy,
-    predicate_hash,
-    text_length,
-    text_offset,
-)
 from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
-from matcher_ext.visits.visit cimport Visit, test_predicate
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    template <class Node>
-    static inline void sort_by_hash(uint32_t* first, uint32_t* last, const Node* nodes) {
-        std::sort(first, last, [nodes](uint32_t a, uint32_t b) {
-            return nodes[a].hash < nodes[b].hash;
-        });
-    }
-    """
-    void sort_by_hash(uint32_t* first, uint32_t* last, const NormalNode* nodes)
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE,
+    NormalForm, NormalNode,
+)
+from matcher_ext.values.predicate cimport (
+    FALSE, FLOAT, GEO, TRUE, UNDEFINED, Predicate, Truth, float_of, holds_text, predicate_copy,
+    predicate_hash,
+)
+from matcher_ext.values.spans cimport Span, text_length, text_offset
+from matcher_ext.visits.predicate_tests cimport test_predicate
+from matcher_ext.visits.visit cimport Visit
 
 from matcher_ext.language.wording import word_predicate
 
@@ -67,7 +39,7 @@ cdef Truth combine(
     GraphScratch* scratch,
     const PlanNode* node,
 ) noexcept nogil:
-    """And / or by Kleene's tables: one child may settle it, else undefined wins."""
+    """Evaluates an and / or by Kleene's tables: one child may settle it, else undefined wins."""
     cdef Truth settles = FALSE if node.kind == NORMAL_AND else TRUE
     cdef Truth result = TRUE if node.kind == NORMAL_AND else FALSE
     cdef Truth truth
@@ -147,7 +119,8 @@ cdef uint32_t copy_reference(
 cdef uint32_t copy_node(
     const Plan* plan, uint32_t number, vector[uint32_t]* copies, NormalForm* form
 ) noexcept nogil:
-    """The hashes are those that normal.pyx gives, so that copies meet what is there already."""
+    """Copies a node with the hash that normal.pyx gives it, so that it meets what is there
+    already."""
     cdef const PlanNode* node = &plan.nodes[number]
     cdef vector[uint32_t] children
     cdef NormalNode made
@@ -271,7 +244,7 @@ cdef int find_reasons(
 # Pictures.
 
 cdef str draw_node(const Plan* plan, CompiledCatalog catalog, uint32_t root, str title):
-    """The graph below a node in Graphviz's language; a definition is drawn by its name."""
+    """Draws the graph below a node; a definition is drawn by its name."""
     cdef uint32_t number, i
     cdef const PlanNode* node
     lines = ["digraph expression {", f"  label={quote(title)};", "  node [shape=box];"]

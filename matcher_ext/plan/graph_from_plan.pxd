@@ -13,8 +13,8 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport Expression, Plan, PlanDefinition, PlanNode
-from matcher_ext.values.arena cimport Predicate
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate
 
 cdef cppclass Graph:
     """Owner of what a thawed plan's pointers lead to."""
@@ -29,5 +29,5 @@ cdef cppclass Graph:
 cdef const char* thaw_graph(
     const Plan* plan, const CatalogTable* table, Graph* graph
 ) noexcept nogil
-# Lets a plan point to it.
+# Lets a plan point to a graph.
 cdef void lend_graph(const Graph* graph, Plan* plan) noexcept nogil

@@ -1,16 +1,25 @@
-"""From slots and streams to nodes, each after its children (graph_from_plan.pxd)."""
+"""Makes nodes of slots and streams, each after its children (graph_from_plan.pxd)."""
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.leaf_predicates cimport thaw_predicates
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    ALWAYS, DEFINITION_SLOTS, INNER_OFFSETS, NAMES, OR_TARGETS, PAIRS, PARTITIONS, RECORDS, SLOTS,
+    TERMINALS, Expression, Guard, LeafStream, Partition, Plan, PlanDefinition, PlanNode,
+    first_guarded, section_count,
+)
+from matcher_ext.plan.predicate_index cimport PointRow
 from matcher_ext.plan.program_trees cimport Trees, add_inner, add_tree, add_truth, begin_trees
-from matcher_ext.values.arena cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NOTHING
+from matcher_ext.plan.record_format cimport (
+    EntryRange, StreamParts, after_record, entries_of, program_of, split_stream, target_bit,
+)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.normal_form cimport NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE
 
 cdef cppclass Setters:
-    """By bit that records and streams set: the nodes that do."""
+    """The nodes that set each bit which records and streams set."""
     uint32_t first_bit
     vector[uint32_t] firsts         # by bit, into nodes
     vector[uint32_t] ends           # those found so far
@@ -40,21 +49,16 @@ cdef inline void add_setter(Setters* setters, uint32_t bit, uint32_t node) noexc
 
 cdef uint64_t count_record(const Plan* plan, uint64_t at, Setters* setters) noexcept nogil:
     """Returns the place of the next record."""
-    cdef uint32_t header = plan.records[at + 1]
-    if plan.records[at] != NOTHING:
-        count_setter(setters, plan.records[at])
-    return after_record(at, header)
-
-
-cdef inline uint64_t after_record(uint64_t at, uint32_t header) noexcept nogil:
-    at += 2 + (header & RECORD_LENGTH)
-    return at + (1 if header & RECORD_ONE else (2 if header & RECORD_MANY else 0))
+    cdef uint32_t target = target_bit(plan.records + at)
+    if target != NOTHING:
+        count_setter(setters, target)
+    return after_record(plan.records, at)
 
 
 cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
     cdef uint32_t bits = plan.totals.bits - plan.levels[0]
     cdef uint64_t at, i
-    cdef uint32_t total = 0, count, k
+    cdef uint32_t total = 0, count, k, _
     cdef StreamParts stream
     setters.first_bit = plan.levels[0]
     setters.firsts.assign(bits + 1, 0)
@@ -66,11 +70,11 @@ cdef void count_setters(const Plan* plan, Setters* setters) noexcept nogil:
     while at < plan.leaf_streams[plan.totals.pushed].records:
         at = count_record(plan, at, setters)
     for i in range(section_count(plan, INNER_OFFSETS)):
-        stream = split_stream(plan, plan.inner_offsets[i])
+        stream = split_stream(plan.records, plan.inner_offsets[i])
         for k in range(stream.or_count):
             count_setter(setters, plan.records[stream.ors + k])
         at = stream.records
-        for k in range(stream.record_count):
+        for _ in range(stream.record_count):
             at = count_record(plan, at, setters)
     for i in range(bits + 1):
         count = setters.firsts[i]
@@ -93,7 +97,8 @@ cdef uint32_t add_reference(Thaw* thaw, uint32_t definition, bint negated) noexc
 
 
 cdef void thaw_slots(Thaw* thaw) noexcept nogil:
-    """Whoever asks a definition's slot gets a reference to the definition."""
+    """Makes trees of the slots; whoever asks a definition's slot gets a reference to the
+    definition."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] owners
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
@@ -107,7 +112,9 @@ cdef void thaw_slots(Thaw* thaw) noexcept nogil:
                 return
             owners[plan.definition_slots[i]] = <uint32_t>i
     for slot in range(slots):
-        root = add_tree(&thaw.trees, plan.records + plan.slots[slot] + 1, NULL, 0)
+        root = add_tree(
+            &thaw.trees, program_of(plan.records + plan.slots[slot]), NULL, 0
+        )
         if root == NOTHING:
             thaw.wrong = b"a slot's program is no tree"
             return
@@ -141,18 +148,15 @@ cdef uint64_t thaw_record(
 ) noexcept nogil:
     """Returns the place of the next record, which is further than all if something is wrong."""
     cdef const uint32_t* record = thaw.plan.records + at
-    cdef uint64_t after = after_record(at, record[1])
-    cdef uint32_t node = add_tree(&thaw.trees, record + 1, also, also_count)
+    cdef uint32_t node = add_tree(&thaw.trees, program_of(record), also, also_count)
+    cdef EntryRange entries = entries_of(record)
     if node == NOTHING:
         thaw.wrong = b"a record's program is no tree"
         return section_count(thaw.plan, RECORDS)
-    if record[0] != NOTHING:
-        add_setter(&thaw.setters, record[0], node)
-    if record[1] & RECORD_ONE:
-        add_expression(thaw, node, thaw.plan.records[after - 1], 1)
-    elif record[1] & RECORD_MANY:
-        add_expression(thaw, node, thaw.plan.records[after - 2], thaw.plan.records[after - 1])
-    return after
+    if target_bit(record) != NOTHING:
+        add_setter(&thaw.setters, target_bit(record), node)
+    add_expression(thaw, node, entries.first, entries.count)
+    return after_record(thaw.plan.records, at)
 
 
 cdef void thaw_leaf_streams(Thaw* thaw) noexcept nogil:
@@ -172,7 +176,7 @@ cdef void thaw_leaf_streams(Thaw* thaw) noexcept nogil:
 
 
 cdef uint32_t node_of_bit(Thaw* thaw, uint32_t bit) noexcept nogil:
-    """One setter is the node itself; of several it is the OR."""
+    """Returns the node of a bit: its one setter, or the OR of several."""
     cdef Setters* setters = &thaw.setters
     cdef uint32_t first = setters.firsts[bit - setters.first_bit]
     cdef uint32_t count = setters.ends[bit - setters.first_bit] - first
@@ -186,11 +190,11 @@ cdef uint32_t node_of_bit(Thaw* thaw, uint32_t bit) noexcept nogil:
 cdef void thaw_inner_streams(Thaw* thaw) noexcept nogil:
     cdef const Plan* plan = thaw.plan
     cdef StreamParts stream
-    cdef uint32_t bit, node, k
+    cdef uint32_t bit, node, k, _
     cdef uint64_t at
     for bit in range(plan.levels[0], plan.totals.terminals):
         node = node_of_bit(thaw, bit)
-        stream = split_stream(plan, plan.inner_offsets[bit - plan.levels[0]])
+        stream = split_stream(plan.records, plan.inner_offsets[bit - plan.levels[0]])
         for k in range(stream.or_count):
             add_setter(&thaw.setters, plan.records[stream.ors + k], node)
         if stream.entries:
@@ -198,14 +202,15 @@ cdef void thaw_inner_streams(Thaw* thaw) noexcept nogil:
                 thaw, node, plan.records[stream.entries], plan.records[stream.entries + 1]
             )
         at = stream.records
-        for k in range(stream.record_count):
+        for _ in range(stream.record_count):
             at = thaw_record(thaw, at, &node, 1)
             if thaw.wrong != NULL:
                 return
 
 
 cdef void thaw_always(Thaw* thaw) noexcept nogil:
-    """Records that every visit finds: inner nodes may need them, though their entries come later."""
+    """Reads the records that every visit finds: inner nodes may need them, though their entries
+    come later."""
     cdef uint64_t i
     for i in range(section_count(thaw.plan, ALWAYS)):
         thaw_record(thaw, thaw.plan.always[i], NULL, 0)
@@ -213,7 +218,7 @@ cdef void thaw_always(Thaw* thaw) noexcept nogil:
 
 
 cdef void thaw_terminals(Thaw* thaw) noexcept nogil:
-    """Found last, but their entries come first: expressions are in the order of entries."""
+    """Reads the terminals, which are found last; their entries come first among the expressions."""
     cdef const Plan* plan = thaw.plan
     cdef uint32_t bit = plan.totals.terminals, i
     cdef Graph* graph = thaw.graph
@@ -238,7 +243,7 @@ cdef void thaw_terminals(Thaw* thaw) noexcept nogil:
 # Pairs.
 
 cdef uint32_t leaf_of_partition(const Plan* plan, uint32_t point) noexcept nogil:
-    """Of the equality with the partition's value; it may be in either role."""
+    """Finds the leaf of the equality with the partition's value; it may be in either role."""
     cdef const PointRow* row = plan.points + 2 * <size_t>point
     return row.equal if row.equal != NOTHING else row[1].equal
 
@@ -246,7 +251,8 @@ cdef uint32_t leaf_of_partition(const Plan* plan, uint32_t point) noexcept nogil
 cdef void thaw_partition(
     Thaw* thaw, const Partition* partition, vector[uint32_t]* also
 ) noexcept nogil:
-    """`also`: the leaf that finds it; guards are put behind it."""
+    """Reads a partition's records. `also` is the leaf that finds it; guards are put behind the
+    leaf."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] ends
     cdef const Guard* guard
@@ -292,7 +298,7 @@ cdef void thaw_partitions(Thaw* thaw) noexcept nogil:
 
 
 cdef void thaw_pairs(Thaw* thaw) noexcept nogil:
-    """A record that several values find is listed under each; the expressions are by entry."""
+    """Reads the records of pairs once each, though several values may list one."""
     cdef const Plan* plan = thaw.plan
     cdef vector[uint32_t] partitions        # by place of a record
     cdef uint64_t at, end = section_count(plan, RECORDS), i

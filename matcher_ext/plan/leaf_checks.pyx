@@ -1,9 +1,22 @@
-"""Every leaf belongs to one group of one attribute, and every row of points stays within them."""
+"""Checks that each leaf is of one group of one attribute, and that points stay within groups."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport *
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport (
+    ATTRIBUTES, BOUNDS, BYTES, KEYS, MEMBERS, POINTS, PREDICATES, TEXTS, WORDS, Plan, is_within,
+    section_count,
+)
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_PRESENT, G_UNEQUAL, G_UP_TO,
+    GROUPS, PUSHED, ROLES, TESTED, AttributeIndex, Bound, PointRow, RoleIndex, TextKey,
+)
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport (
+    BETWEEN, COUNT_LESS_EQUAL, DURING, EQUAL, GEO, IN, IN_NETWORK, INSIDE, INTEGER_SET, IP, ONE_OF,
+    ONLY_OF, PRESENT, STARTS_WITH, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, UNDER, WITHIN,
+    Predicate, holds_text,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
 
 
 cdef bint test_fits(const Predicate* predicate, const CatalogTable* table) noexcept nogil:
@@ -25,7 +38,7 @@ cdef bint test_fits(const Predicate* predicate, const CatalogTable* table) noexc
 
 
 cdef bint count_fits(const Plan* plan, const Predicate* predicate) noexcept nogil:
-    """As many operands as the test reads."""
+    """Says whether a predicate has as many operands as its test reads."""
     cdef uint32_t i
     if predicate.test == PRESENT:
         return predicate.count == 0
@@ -76,7 +89,7 @@ cdef const char* check_tests(const Plan* plan, const CatalogTable* table) noexce
 
 
 cdef const char* check_points(const Plan* plan) noexcept nogil:
-    """Members of rows follow one another."""
+    """Checks that the members of rows follow one another."""
     cdef const PointRow* row
     cdef uint32_t last = 0
     cdef uint64_t i
@@ -93,8 +106,8 @@ cdef const char* check_points(const Plan* plan) noexcept nogil:
 
 
 cdef bint groups_fit(const RoleIndex* role, uint8_t type, int which) noexcept nogil:
-    """Leaves in order, only of kinds of tests that the type has."""
-    cdef int group, first = 0, end = G_LAZY
+    """Says whether leaves are in order and only of kinds of tests that the type has."""
+    cdef int group
     for group in range(<int>GROUPS):
         if role.starts[group] > role.starts[group + 1]:
             return False
@@ -127,11 +140,11 @@ cdef bint bounds_fit(
 cdef bint singles_fit(
     const PointRow* row, const AttributeIndex* attribute, const RoleIndex* role
 ) noexcept nogil:
-    """`=` and its negation: one leaf after another, as the keys go."""
+    """Says whether the leaves of `=` and of its negation follow one another, as the keys go."""
     cdef uint32_t equal = role.starts[<int>G_EQUAL]
     cdef uint32_t unequal = role.starts[<int>G_UNEQUAL]
-    cdef uint32_t i
-    for i in range(attribute.key_count):
+    cdef uint32_t _
+    for _ in range(attribute.key_count):
         if row.equal != NOTHING:
             if row.equal != equal:
                 return False
@@ -149,7 +162,7 @@ cdef bint singles_fit(
 cdef bint cuts_fit(
     const PointRow* row, const AttributeIndex* attribute, const RoleIndex* role
 ) noexcept nogil:
-    """From a group's first leaf to its end, never back."""
+    """Says whether cuts go from a group's first leaf to its end, never back."""
     cdef const PointRow* last = row + 2 * <uint64_t>attribute.key_count
     if row.up_to != role.starts[<int>G_UP_TO] or row.above != role.starts[<int>G_ABOVE]:
         return False
@@ -171,13 +184,14 @@ cdef bint cuts_fit(
 cdef bint members_fit(
     const Plan* plan, const AttributeIndex* attribute, const RoleIndex* role, int which
 ) noexcept nogil:
-    """The leaves that a point lists are of the listing groups of its own attribute and role."""
+    """Says whether points list only leaves of the listing groups of their own attribute and
+    role."""
     cdef const PointRow* row = plan.points + 2 * <uint64_t>attribute.point + which
     cdef uint32_t first = role.starts[<int>G_MEMBER]
     cdef uint32_t count = role.starts[<int>G_PRESENT] - first
     cdef bint fits = True
-    cdef uint32_t i, k
-    for i in range(attribute.key_count):
+    cdef uint32_t _, k
+    for _ in range(attribute.key_count):
         for k in range(row.member, row[1].member):
             fits = fits and plan.members[k] - first < count
         row += 2
@@ -201,7 +215,7 @@ cdef const char* check_role(
 
 
 cdef bint table_fits(const Plan* plan, const AttributeIndex* attribute) noexcept nogil:
-    """A table of texts: within its section, with an empty slot, and ranks of keys."""
+    """Says whether a table of texts lies in its section, has an empty place, and ranks of keys."""
     cdef uint64_t size = <uint64_t>attribute.mask + 1
     cdef const TextKey* key
     cdef bint has_empty = False
@@ -246,7 +260,7 @@ cdef const char* check_attribute(const Plan* plan, uint32_t number, uint8_t type
 
 
 cdef const char* check_attributes(const Plan* plan, const CatalogTable* table) noexcept nogil:
-    """Their leaves follow one another: first all that are pushed, then those that are tested."""
+    """Checks each attribute; their leaves follow one another, first the pushed, then the tested."""
     cdef uint32_t ends[2]
     cdef const char* wrong
     cdef uint32_t i

@@ -3,8 +3,8 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from matcher_ext.plan.plan cimport Plan
-from matcher_ext.values.arena cimport Predicate
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport Predicate
 
 # Fills the predicates of all leaves, by number, and their words.
 cdef void thaw_predicates(

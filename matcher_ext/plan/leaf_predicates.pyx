@@ -1,39 +1,22 @@
-"""What a leaf tests, in four steps: kinds, numbers of values, places for them, values."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+"""Finds what each leaf tests, in four steps: kinds, numbers of values, places for them, values."""
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport (
-    BETWEEN,
-    EQUAL,
-    FLOAT,
-    IN,
-    INTEGER_SET,
-    LESS,
-    LESS_EQUAL,
-    NOTHING,
-    ONE_OF,
-    PRESENT,
-    STRING,
-    STRING_SET,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport (
+    ATTRIBUTES, WORDS, Plan, lazy_test, missing_test, pushed_tests, section_count,
 )
-
-cdef extern from * nogil:
-    """
-    #include <algorithm>
-    #include <cstdint>
-    #include <cstring>
-    static inline void sort_texts(int64_t* first, int64_t* last, const char* bytes) {
-        std::sort(first, last, [bytes](int64_t a, int64_t b) {
-            uint32_t m = (uint32_t)a, n = (uint32_t)b;
-            int order = memcmp(
-                bytes + (uint32_t)((uint64_t)a >> 32), bytes + (uint32_t)((uint64_t)b >> 32),
-                m < n ? m : n);
-            return order < 0 || (order == 0 && m < n);
-        });
-    }
-    """
-    void sort_texts(int64_t* first, int64_t* last, const char* bytes)
+from matcher_ext.plan.predicate_index cimport (
+    G_ABOVE, G_BELOW, G_BETWEEN, G_EQUAL, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT,
+    G_STRANGER, G_UNEQUAL, G_UP_TO, GROUPS, PUSHED, ROLES, AttributeIndex, Bound, PointRow,
+    RoleIndex, TextKey, order_float,
+)
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.ordering cimport sort_texts
+from matcher_ext.values.predicate cimport (
+    BETWEEN, EQUAL, FLOAT, IN, INTEGER_SET, LESS, LESS_EQUAL, ONE_OF, PRESENT, STRING, STRING_SET,
+    Predicate,
+)
 
 
 cdef uint8_t test_of(int group, bint is_set) noexcept nogil:
@@ -51,7 +34,7 @@ cdef uint8_t test_of(int group, bint is_set) noexcept nogil:
 
 
 cdef uint32_t count_of(int group) noexcept nogil:
-    """Values; of members they are counted later."""
+    """Says how many values a group's leaves have; those of members are counted later."""
     if group == G_BETWEEN or group == G_OUTSIDE:
         return 2
     return 0 if group >= G_MEMBER else 1
@@ -85,7 +68,7 @@ cdef void name_tests(
 
 
 cdef void copy_tests(const Plan* plan, vector[Predicate]* predicates) noexcept nogil:
-    """Of leaves that belong to no attribute's ranges."""
+    """Copies the predicates of leaves that belong to no attribute's ranges."""
     cdef uint32_t leaf
     cdef int role
     for role in range(<int>ROLES):
@@ -121,7 +104,7 @@ cdef void place_values(
 cdef void list_keys(
     const Plan* plan, const AttributeIndex* attribute, uint8_t type, vector[int64_t]* keys
 ) noexcept nogil:
-    """The words of an attribute's keys, by rank."""
+    """Lists the words of an attribute's keys, by rank."""
     cdef const TextKey* text
     cdef uint64_t i
     keys.assign(attribute.key_count, 0)
@@ -148,7 +131,7 @@ cdef void put_key(
     const Plan* plan, const PointRow* row, int64_t word, vector[Predicate]* predicates,
     vector[int64_t]* words,
 ) noexcept nogil:
-    """One key's value into all leaves of a role that name it, except intervals."""
+    """Puts one key's value into all leaves of a role that name it, except intervals."""
     cdef Predicate* predicate
     cdef uint32_t leaf, i
     if row.equal != NOTHING:
@@ -184,7 +167,7 @@ cdef void put_intervals(
 cdef void sort_members(
     const Plan* plan, const RoleIndex* role, vector[Predicate]* predicates, vector[int64_t]* words
 ) noexcept nogil:
-    """Ranks of texts are in no order, values of a predicate are."""
+    """Sorts the values of each list: ranks of texts are in no order, values of a predicate are."""
     cdef int64_t* first
     cdef uint32_t leaf
     for leaf in range(role.starts[<int>G_MEMBER], role.starts[<int>G_PRESENT]):

@@ -1,4 +1,4 @@
-"""Routed records by the sellers that they can be reached from (SELLERS and LAST_HOPS of a plan).
+"""Lists routed records by the sellers that they can be reached from (SELLERS and LAST_HOPS).
 
 A booking on any path matches if a seller of its party is reached and the last edge is true. Which
 sellers that can be follows from the graph alone: those that the publisher reaches in time, whatever
@@ -18,22 +18,23 @@ cdef struct Listing:
     uint32_t seller
     uint32_t hops
     uint32_t atom
-    uint32_t member         # the how manieth routed record of the partition it is
+    uint32_t member         # index among the partition's routed records
 
-# From the source to each node; NO_WAY: not reached.
+# Counts the hops from a source to each node; NO_WAY where it is not reached.
 cdef void measure_hops(const RoutePlan* plan, uint32_t source, vector[uint8_t]* hops) noexcept nogil
 # Lists a member by each of its sellers that is near enough; returns how many they are.
 cdef uint32_t list_sellers(
     const RoutePlan* plan, const vector[uint8_t]* hops, uint32_t source, const Reach* reach,
     uint32_t member, vector[Listing]* listings,
 ) noexcept nogil
-# By seller, those that may be the same number of hops away together, then by member.
+# Sorts by seller, then by the hops that it may be away, then by member.
 cdef void sort_listings(vector[Listing]* listings) noexcept nogil
-# Writes what is sorted. Records and turns by member.
+# Writes listings that are sorted; `records` and `turns` are by member.
 cdef void put_listings(
     const vector[Listing]* listings, const vector[uint32_t]* records, const vector[uint32_t]* turns,
     vector[Seller]* sellers, vector[LastHop]* last_hops,
 ) noexcept nogil
+# Begins the last hops of a seller.
 cdef void add_seller(
     vector[Seller]* sellers, uint32_t node, uint32_t hops, const vector[LastHop]* last_hops
 ) noexcept nogil

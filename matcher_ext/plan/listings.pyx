@@ -3,10 +3,14 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.plan.plan cimport LastHop, Seller
+from matcher_ext.routes.route_section cimport Reach, RoutePlan
 from matcher_ext.routes.routes cimport RouteHop
 
 
-cdef void measure_hops(const RoutePlan* plan, uint32_t source, vector[uint8_t]* hops) noexcept nogil:
+cdef void measure_hops(
+    const RoutePlan* plan, uint32_t source, vector[uint8_t]* hops
+) noexcept nogil:
     cdef vector[uint32_t] found
     cdef size_t at = 0
     cdef uint32_t node, i

@@ -5,12 +5,12 @@ Nothing in it is a pointer; checking.pyx checks every index once, so that matchi
 Bits. Matching works on one bitmap per visit, cut into ranges of *bit numbers*:
 
     0 ........ pushed leaves | tested leaves | level 1 | level 2 | .. | terminals
-               \---- leaves, filled ---/      \---- inner nodes ----/
+               '---- leaves, filled ---'      '---- inner nodes ----'
 
   A leaf is a predicate. Leaves are ordered so that what is true together lies together: by
   attribute, by kind of test (Group), by bound. Behind the filled leaves come the *lazy* ones (geo,
-  globs, networks .., and intervals that few visits ask for, see deferred_intervals.pxd), tested only when a
-  program asks for them; a lazy leaf that is pushed is found by its clues.
+  globs, networks .., and intervals that few visits ask for, see deferred_intervals.pxd), tested
+  only when a program asks for them; a lazy leaf that is pushed is found by its clues.
 
 Pushing and pulling (the paper's propagation on demand, section 5.2.2). An entry's root is pushed:
 it must be found from below. A pushed OR is found by each of its children, so they are pushed. A
@@ -26,6 +26,7 @@ else is pulled: tested by a program when the access child is true.
     most expressions demand (PARTITIONS), or by every visit (ALWAYS).
   - A *program* is a list of (atom, sense, jump): if the atom's truth equals the sense, jump, else
     go on. Past the end by 0 is true, by 1 is false. Atoms are leaves (a bit), lazy leaves, slots.
+    The words of records, programs and streams are in record_format.pxd.
   - A *terminal* is an OR that is a root and nothing else. Those with one entry come first, in the
     order of their ids: the bits that are set are the answer, and the ids are read from front to
     back, a byte each where they lie close together.
@@ -46,8 +47,8 @@ all that stands below it:
   and the visit satisfies the edge from there, the last hop. So these records are listed by seller,
   and those of sellers that the walk does not reach are not looked at.
 
-What is not in the file, because it follows from what is, is made by graph_from_plan.pyx when somebody asks
-for reasons or counts:
+What is not in the file, because it follows from what is, is made by graph_from_plan.pyx when
+somebody asks for reasons or counts:
 
     expressions -> nodes -> edges -> nodes .. -> predicates | definitions -> nodes
 
@@ -59,9 +60,12 @@ for reasons or counts:
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.predicate_index cimport *      # whoever reads a plan needs it as well
+from matcher_ext.plan.predicate_index cimport (
+    G_LAZY, PUSHED, AttributeIndex, Bound, ClueIndex, ClueRow, PointRow, TextKey,
+)
 from matcher_ext.routes.route_section cimport RoutePlan
-from matcher_ext.values.arena cimport Predicate, PredicateView, Span
+from matcher_ext.values.predicate cimport Predicate, PredicateView
+from matcher_ext.values.spans cimport Span
 
 cdef enum Section:
     CATALOG             # JSON of the catalogue's rows
@@ -193,22 +197,6 @@ cdef struct Totals:
     uint32_t nodes
     uint32_t edges
 
-# Words of RECORDS: target bit or NOTHING; header; program; entries.
-cdef enum:
-    RECORD_LENGTH = 0xFFFFFF    # of the header: words of the program
-    RECORD_WIDE = 1 << 24       # two words an instruction: atom; sense and jump
-    RECORD_ONE = 1 << 25        # one entry: its number follows
-    RECORD_MANY = 1 << 26       # first entry and count follow
-    RECORD_NEVER = 1 << 27      # a slot that is false
-# Words of an inner stream: header; if STREAM_LONG, two counts; OR targets; entries; records.
-    STREAM_SHIFT = 14           # of the header: OR targets below, records above
-    STREAM_COUNT = (1 << 14) - 1
-    STREAM_ENTRIES = 1 << 28    # first entry and count follow
-    STREAM_LONG = 1 << 29
-# A narrow instruction: atom, jump, sense.
-    ATOM_BITS = 24
-    JUMP_MAX = 127
-
 cdef struct Plan:
     const Header* header
     const Totals* totals
@@ -253,17 +241,18 @@ cdef struct Plan:
     uint32_t node_count
     uint32_t expression_count
 
-# Of a whole buffer, as the header says it: with 0 in its place.
+# Sums up a whole buffer, with 0 in the place of the sum itself.
 cdef uint64_t sum_buffer(const char* buffer, uint64_t size) noexcept nogil
 cdef uint64_t element_size(int section) noexcept nogil
 
+# A buffer is begun, given its sections one after another, and ended with its checksum.
 cdef void begin_buffer(vector[char]* buffer, Header* header) noexcept nogil
 cdef void put_section(
     vector[char]* buffer, Header* header, Section section, const void* source, size_t count
 ) noexcept nogil
 cdef void end_buffer(vector[char]* buffer, Header* header) noexcept nogil
 
-# Magic, version, sizes and sections; returns what is wrong, or NULL.
+# Reads magic, version, sizes and sections; returns what is wrong, or NULL.
 cdef const char* read_header(const char* buffer, uint64_t size, Plan* plan) noexcept nogil
 
 cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil:
@@ -272,34 +261,8 @@ cdef inline uint64_t section_count(const Plan* plan, int section) noexcept nogil
 cdef inline bint is_within(uint64_t first, uint64_t count, uint64_t size) noexcept nogil:
     return first + count <= size
 
-cdef struct StreamParts:        # of an inner node's stream, as places in RECORDS
-    uint64_t ors
-    uint64_t entries            # first and count; 0: none
-    uint64_t records
-    uint32_t or_count
-    uint32_t record_count
-
-cdef inline StreamParts split_stream(const Plan* plan, uint64_t at) noexcept nogil:
-    cdef uint32_t header = plan.records[at]
-    cdef StreamParts parts
-    parts.or_count = header & STREAM_COUNT
-    parts.record_count = header >> STREAM_SHIFT & STREAM_COUNT
-    parts.entries = 0
-    at += 1
-    if header & STREAM_LONG:
-        parts.or_count = plan.records[at]
-        parts.record_count = plan.records[at + 1]
-        at += 2
-    parts.ors = at
-    at += parts.or_count
-    if header & STREAM_ENTRIES:
-        parts.entries = at
-        at += 2
-    parts.records = at
-    return parts
-
 cdef inline uint32_t first_guarded(const Plan* plan, const Partition* partition) noexcept nogil:
-    """RECORDS: where those of a partition end that have no guard."""
+    """Returns where the records of a partition end that have no guard."""
     if partition.guards == partition[1].guards:
         return partition.routed
     return plan.guards[partition.guards].records
@@ -315,11 +278,11 @@ cdef inline int64_t id_of(const Plan* plan, uint32_t entry) noexcept nogil:
     return plan.totals.first_id + plan.ids[entry - plan.totals.stepped]
 
 cdef inline const Predicate* lazy_test(const Plan* plan, uint32_t leaf) noexcept nogil:
-    """Of a leaf behind the filled ones."""
+    """Returns the predicate of a leaf behind the filled ones."""
     return plan.tests.predicates + plan.totals.lazy_tests + (leaf - plan.totals.filled)
 
 cdef inline PredicateView pushed_tests(const Plan* plan, uint32_t attribute) noexcept nogil:
-    """Of an attribute's lazy leaves that are pushed, by leaf."""
+    """Returns a view of an attribute's pushed lazy leaves, whose predicates are by leaf number."""
     cdef const AttributeIndex* index = &plan.attributes[attribute]
     cdef PredicateView view = plan.tests
     view.predicates += index.lazy

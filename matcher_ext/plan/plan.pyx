@@ -4,8 +4,13 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.checksum cimport sum_words
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.predicate_index cimport (
+    AttributeIndex, Bound, ClueIndex, ClueRow, PointRow, TextKey,
+)
 from matcher_ext.routes.route_section cimport read_routes
-from matcher_ext.values.arena cimport NOTHING, Predicate, Span
+from matcher_ext.values.predicate cimport Predicate
+from matcher_ext.values.spans cimport Span
 
 cdef extern from * nogil:
     """

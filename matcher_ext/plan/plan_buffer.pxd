@@ -22,8 +22,9 @@ cdef class PlanBuffer:
     cdef bint is_thawed
     cdef object lock                # of the making
 
-    # One of these two, first of all: takes over what build_plan made, or maps a file.
+    # One of these two comes first of all: it takes over what build_plan made, or maps a file.
     cdef int _take_over(self, CompiledCatalog catalog, vector[char]* buffer) except -1
     cdef int _map(self, object path, bint recheck) except -1
-    # Before anything that reads nodes, expressions, definitions or predicates of the plan.
+    # Makes the graph; to be called before anything reads nodes, expressions, definitions or
+    # predicates.
     cdef int _thaw(self) except -1

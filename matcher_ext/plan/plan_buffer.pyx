@@ -13,13 +13,17 @@ from libcpp.vector cimport vector
 from matcher_ext.machine.large_pages cimport use_large_pages
 from matcher_ext.plan.checking cimport check_plan
 from matcher_ext.plan.graph_from_plan cimport lend_graph, thaw_graph
-from matcher_ext.plan.plan cimport *
+from matcher_ext.plan.plan cimport (
+    CATALOG, GUARDS, ID_BASES, ID_STEPS, IDS, LAST_HOPS, LEVELS, NAMES, PAIR_RECORDS, RECORDS,
+    SECTIONS, SLOTS, WIDE_IDS, Header, has_wide_ids, read_header, section_count, sum_buffer,
+)
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file
 from matcher_ext.values.refusals import SnapshotError, UnknownIdError
 
-# Of check_plan: to be raised with every check that is added, so that files are checked again.
+# The version of check_plan: raise it with every check that is added, so that files are checked
+# again.
 CHECKS = 4
 
 
@@ -67,7 +71,8 @@ cdef class PlanBuffer:
         self.catalog = read_catalog(path, buffer, &self.plan.header[0])
 
     def _fact(self):
-        """What a mark says of a file: by which checks, of which format, with which checksum."""
+        """Says what a mark says of a file: by which checks, of which format, with which
+        checksum."""
         return f"{CHECKS} {self.plan.header.version} {self.plan.header.checksum:016x}"
 
     def _check(self, path):
@@ -117,7 +122,7 @@ cdef class PlanBuffer:
         return self.sorted_ids
 
     def _narrow_ids(self):
-        """By entry number, less the lowest."""
+        """Lists the ids by entry number, less the lowest."""
         steps = numpy.frombuffer(self._section(ID_STEPS, 1), dtype=numpy.uint8)
         bases = numpy.frombuffer(self._section(ID_BASES, 4), dtype=numpy.uint32)
         ids = numpy.frombuffer(self._section(IDS, 4), dtype=numpy.uint32)
@@ -129,14 +134,15 @@ cdef class PlanBuffer:
         return place < len(self) and bool(self.ids[place] == entry_id)
 
     def entry_of(self, entry_id):
-        """The number of an entry inside this snapshot."""
+        """Returns the number of an entry inside this snapshot."""
         place = int(numpy.searchsorted(self.ids, entry_id))
         if place == len(self) or self.ids[place] != entry_id:
             raise UnknownIdError(f"id {entry_id} is not in the index")
         return int(self.id_order[place])
 
     def entries_of(self, entry_ids):
-        """The numbers of many entries inside this snapshot; -1 for each that is not in it."""
+        """Returns the numbers of many entries inside this snapshot; -1 for each that is not in
+        it."""
         wanted = numpy.fromiter(entry_ids, numpy.int64)
         if len(self) == 0 or len(wanted) == 0:      # before the ids are sorted
             return numpy.full(len(wanted), -1, numpy.int64)
@@ -144,7 +150,7 @@ cdef class PlanBuffer:
         return numpy.where(self.ids[places] == wanted, self.id_order[places], -1)
 
     def definition_names(self):
-        """The names of all definitions."""
+        """Lists the names of all definitions."""
         cdef uint32_t i
         names = []
         for i in range(<uint32_t>section_count(&self.plan, NAMES)):
@@ -153,7 +159,7 @@ cdef class PlanBuffer:
         return names
 
     def stats(self):
-        """Sizes of the index; `records` and `bytes` in bytes."""
+        """Returns the sizes of the index; `records` and `bytes` in bytes."""
         cdef int section
         counts = [self.plan.header.counts[section] for section in range(<int>SECTIONS)]
         return {
@@ -199,5 +205,5 @@ cdef CompiledCatalog read_catalog(path, const char* buffer, const Header* header
 
 @lru_cache(maxsize=8)
 def compile_rows(content):
-    """A catalogue from its JSON. Snapshots of one index share it: it seldom changes."""
+    """Makes a catalogue from its JSON. Snapshots of one index share it: it seldom changes."""
     return CompiledCatalog(tuple(tuple(row) for row in json.loads(content)))

@@ -1,10 +1,15 @@
-"""The predicate index of a plan: which leaves are true for a value, without looking at each of them.
+"""The predicate index of a plan: which leaves are true for a value, without looking at each of
+them.
 
 Leaves are numbered so that those that one value makes true lie together: by attribute, by kind of
 test, by bound. A value is looked up once (KEYS or TEXTS), and its point says where the true leaves
 of each kind begin. What neither values nor bounds find is found by clues. Knows nothing of records.
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from matcher_ext.values.predicate cimport (
+    BETWEEN, EQUAL, FLOAT, IN, LESS, LESS_EQUAL, ONE_OF, PRESENT, Predicate,
+)
 
 cdef enum Role:
     PUSHED
@@ -58,7 +63,7 @@ cdef struct Bound:
     uint32_t low
     uint32_t high
 
-cdef struct ClueIndex:          # of the pushed lazy leaves; see candidates.pxd
+cdef struct ClueIndex:          # of the pushed lazy leaves; see clue_lookup.pxd
     uint64_t shapes[3]          # bits: the shapes of its clues
     uint32_t rows               # CLUE_ROWS, the first of the table
     uint32_t mask
@@ -72,7 +77,7 @@ cdef struct ClueRow:
 
 cdef extern from * nogil:
     """
-    // Bits of an interval's width in ranks: those of one class are as wide as each other, nearly.
+    // Counts the bits of an interval's width in ranks: those of one class are nearly as wide.
     static inline uint32_t width_class(uint32_t low, uint32_t high) {
         return low < high ? 32 - (uint32_t)__builtin_clz(high - low) : 0;
     }
@@ -80,5 +85,28 @@ cdef extern from * nogil:
     uint32_t width_class(uint32_t low, uint32_t high)
 
 cdef inline int64_t order_float(int64_t word) noexcept nogil:
-    """Float bits as an integer of the same order (no NaN, no -0.0)."""
+    """Turns float bits into an integer of the same order (no NaN, no -0.0); its own inverse."""
     return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFFLL
+
+cdef inline int group_of(const Predicate* predicate) noexcept nogil:
+    """Finds a predicate's group. A negation's comes after its plain one's; `is missing` is
+    GROUPS."""
+    cdef int group
+    if predicate.test == EQUAL:
+        group = G_EQUAL
+    elif predicate.test == IN or predicate.test == ONE_OF:
+        group = G_MEMBER
+    elif predicate.test == LESS_EQUAL:
+        group = G_UP_TO
+    elif predicate.test == LESS:
+        group = G_BELOW
+    elif predicate.test == BETWEEN:
+        group = G_BETWEEN
+    elif predicate.test == PRESENT:
+        return GROUPS if predicate.negated else G_PRESENT
+    else:
+        return G_LAZY
+    return group + predicate.negated
+
+cdef inline int64_t order_word(const Predicate* predicate, int64_t word) noexcept nogil:
+    return order_float(word) if predicate.type == FLOAT else word

@@ -1,9 +1,9 @@
-"""Programs (plan.pxd) back to the trees of AND and OR that they were written from.
+"""Turns programs (plan.pxd) back into the trees of AND and OR that they were written from.
 
 A program is a chain of tests; each goes on to the next test in one case and jumps in the other. Two
 neighbours are one part of a tree if only the first leads to the second and both lead to the same
-place: to it when false, for an AND; when true, for an OR. Joining neighbours until one is left gives
-the tree, up to the nesting of ANDs in ANDs, which the normal form does not have either.
+place: to it when false, for an AND; when true, for an OR. Joining neighbours until one is left
+gives the tree, up to the nesting of ANDs in ANDs, which the normal form does not have either.
 """
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
@@ -31,11 +31,12 @@ cdef cppclass Trees:
 cdef void begin_trees(
     Trees* trees, vector[PlanNode]* nodes, vector[uint32_t]* edges, uint32_t leaves
 ) noexcept nogil
+# Adds the node of a constant, once.
 cdef uint32_t add_truth(Trees* trees, bint truth) noexcept nogil
-# The node of an AND of some nodes and of a program, or of the program alone; NOTHING if the
+# Adds the node of an AND of some nodes and of a program, or of the program alone; NOTHING if the
 # program is no tree.
 cdef uint32_t add_tree(
-    Trees* trees, const uint32_t* header, const uint32_t* also, uint32_t also_count
+    Trees* trees, const uint32_t* program, const uint32_t* also, uint32_t also_count
 ) noexcept nogil
 cdef uint32_t add_inner(
     Trees* trees, uint8_t kind, const uint32_t* children, uint32_t count

@@ -3,21 +3,14 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.plan cimport (
-    ATOM_BITS,
-    JUMP_MAX,
-    RECORD_LENGTH,
-    RECORD_NEVER,
-    RECORD_WIDE,
-    PlanNode,
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport PlanNode
+from matcher_ext.plan.record_format cimport (
+    RECORD_NEVER, RECORD_WIDE, count_tests, is_wide, narrow_atom, narrow_jump, sense_of, tests_of,
+    wide_jump,
 )
-from matcher_ext.values.arena cimport (
-    NORMAL_AND,
-    NORMAL_FALSE,
-    NORMAL_OR,
-    NORMAL_PREDICATE,
-    NORMAL_TRUE,
-    NOTHING,
+from matcher_ext.values.normal_form cimport (
+    NORMAL_AND, NORMAL_FALSE, NORMAL_OR, NORMAL_PREDICATE, NORMAL_TRUE,
 )
 
 
@@ -51,18 +44,18 @@ cdef uint32_t add_inner(
     return <uint32_t>(trees.nodes.size() - 1)
 
 
-cdef void read_test(Trees* trees, const uint32_t* header, uint32_t at, Part* part) noexcept nogil:
-    """One instruction as a part; its child is appended."""
-    cdef const uint32_t* program = header + 1
+cdef void read_test(Trees* trees, const uint32_t* program, uint32_t at, Part* part) noexcept nogil:
+    """Makes a part of one test; appends its child."""
+    cdef const uint32_t* tests = tests_of(program)
     cdef uint32_t atom, jump, sense
-    if header[0] & RECORD_WIDE:
-        atom = program[2 * at]
-        jump = program[2 * at + 1] & 0x7FFFFFFF
-        sense = program[2 * at + 1] >> 31
+    if is_wide(program):
+        atom = tests[2 * at]
+        jump = wide_jump(tests[2 * at + 1])
+        sense = sense_of(tests[2 * at + 1])
     else:
-        atom = program[at] & ((1 << ATOM_BITS) - 1)
-        jump = program[at] >> ATOM_BITS & JUMP_MAX
-        sense = program[at] >> 31
+        atom = narrow_atom(tests[at])
+        jump = narrow_jump(tests[at])
+        sense = sense_of(tests[at])
     part.start = at
     part.when_true = at + (jump if sense else 1)
     part.when_false = at + (1 if sense else jump)
@@ -88,7 +81,7 @@ cdef bint can_join(
 
 
 cdef void close_part(Trees* trees, Part* part, uint32_t end) noexcept nogil:
-    """Makes the children of a part, which end there, one node; moves up those behind."""
+    """Makes one node of a part's children, which end at `end`; moves up those behind."""
     cdef uint32_t node = add_inner(
         trees, part.kind, trees.children.data() + part.first, end - part.first
     )
@@ -100,14 +93,14 @@ cdef void close_part(Trees* trees, Part* part, uint32_t end) noexcept nogil:
 
 
 cdef void join(Trees* trees, uint8_t kind) noexcept nogil:
-    """The last two parts become one."""
+    """Joins the last two parts."""
     cdef Part* second = &trees.parts.back()
     cdef Part* first = second - 1
     if second.kind != NORMAL_PREDICATE and second.kind != kind:
         close_part(trees, second, <uint32_t>trees.children.size())
     if first.kind != NORMAL_PREDICATE and first.kind != kind:
         close_part(trees, first, second.first)
-    # One lead less to the place that both had.
+    # The place that both led to has one lead less.
     if kind == NORMAL_AND:
         trees.leads[second.when_false] -= 1
     else:
@@ -118,35 +111,35 @@ cdef void join(Trees* trees, uint8_t kind) noexcept nogil:
     trees.parts.pop_back()
 
 
-cdef bint read_plain(Trees* trees, const uint32_t* header) noexcept nogil:
-    """Whether a program is an AND of its tests and nothing else, as half of all are."""
-    cdef uint32_t count = header[0] & RECORD_LENGTH
+cdef bint read_plain(Trees* trees, const uint32_t* program) noexcept nogil:
+    """Reads a program that is an AND of its tests and nothing else, as half of all are; or
+    False."""
+    cdef const uint32_t* tests = tests_of(program)
+    cdef uint32_t count = count_tests(program)
     cdef uint32_t i, atom
-    if count == 0 or header[0] & (RECORD_WIDE | RECORD_NEVER):
+    if count == 0 or program[0] & (RECORD_WIDE | RECORD_NEVER):
         return False
     for i in range(count):
-        if header[1 + i] >> ATOM_BITS != count + 1 - i:
+        if sense_of(tests[i]) or narrow_jump(tests[i]) != count + 1 - i:
             return False
     trees.children.resize(count)
     for i in range(count):
-        atom = header[1 + i] & ((1 << ATOM_BITS) - 1)
+        atom = narrow_atom(tests[i])
         trees.children[i] = atom if atom < trees.leaves else trees.slots[atom - trees.leaves]
     return True
 
 
-cdef bint join_program(Trees* trees, const uint32_t* header) noexcept nogil:
-    """Leaves one part, or none of an empty program, or returns False."""
-    cdef uint32_t count = header[0] & RECORD_LENGTH
+cdef bint join_program(Trees* trees, const uint32_t* program) noexcept nogil:
+    """Joins a program's tests to one part, or none of an empty program, or returns False."""
+    cdef uint32_t count = count_tests(program)
     cdef uint32_t i
     cdef Part part
     cdef uint8_t kind = NORMAL_AND
-    if header[0] & RECORD_WIDE:
-        count //= 2
     trees.parts.clear()
     trees.children.clear()
     trees.leads.assign(count + 2, 0)
     for i in range(count):
-        read_test(trees, header, i, &part)
+        read_test(trees, program, i, &part)
         trees.leads[part.when_true] += 1
         trees.leads[part.when_false] += 1
         trees.parts.push_back(part)
@@ -160,13 +153,13 @@ cdef bint join_program(Trees* trees, const uint32_t* header) noexcept nogil:
 
 
 cdef uint32_t add_tree(
-    Trees* trees, const uint32_t* header, const uint32_t* also, uint32_t also_count
+    Trees* trees, const uint32_t* program, const uint32_t* also, uint32_t also_count
 ) noexcept nogil:
     cdef uint8_t kind = NORMAL_AND
-    if not read_plain(trees, header):
-        if not join_program(trees, header):
+    if not read_plain(trees, program):
+        if not join_program(trees, program):
             return NOTHING
-        if header[0] & RECORD_NEVER:
+        if program[0] & RECORD_NEVER:
             return add_truth(trees, False)
         if not trees.parts.empty():
             kind = trees.parts[0].kind

@@ -1,12 +1,21 @@
-"""One pass over RECORDS: each word is looked at once, and belongs to one thing.
+"""Checks RECORDS in one pass: each word is looked at once, and belongs to one thing.
 
 Nothing runs in circles: a slot asks only those before it, a stream's targets come after its node.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.plan.plan cimport *
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport (
+    ALWAYS, ATTRIBUTES, GUARDS, INNER_OFFSETS, LAST_HOPS, LEAF_STREAMS, NAMES, OR_TARGETS,
+    PAIR_RECORDS, PAIRS, PARTITIONS, POINTS, RECORDS, SELLERS, SLOTS, TERMINALS, Guard, LastHop,
+    LeafStream, PairRecord, Partition, Plan, first_guarded, section_count,
+)
+from matcher_ext.plan.record_format cimport (
+    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG,
+    count_tests, is_wide, last_atom, narrow_atom, narrow_jump, program_of, stream_ors,
+    stream_records, target_bit, test_words, tests_of, wide_jump,
+)
 
 cdef cppclass Cursor:
     """Where the pass is, and what records there may name."""
@@ -18,25 +27,26 @@ cdef cppclass Cursor:
     uint32_t target_count       # .. so many
 
 
-cdef bint narrow_fits(const uint32_t* program, uint32_t count, uint32_t atoms) noexcept nogil:
-    """Without a branch in each step: programs are most of a file."""
+cdef bint narrow_fits(const uint32_t* tests, uint32_t count, uint32_t atoms) noexcept nogil:
+    """Checks without a branch in each step: programs are most of a file."""
     cdef uint32_t wrong = 0, i
     for i in range(count):
-        wrong |= (program[i] & ((1 << ATOM_BITS) - 1)) >= atoms
-        wrong |= (program[i] >> ATOM_BITS & JUMP_MAX) - 1 > count - i
+        wrong |= narrow_atom(tests[i]) >= atoms
+        wrong |= narrow_jump(tests[i]) - 1 > count - i
     return wrong == 0
 
 
-cdef bint wide_fits(const uint32_t* program, uint32_t count, uint32_t atoms) noexcept nogil:
+cdef bint wide_fits(const uint32_t* tests, uint32_t count, uint32_t atoms) noexcept nogil:
     cdef uint32_t i
     for i in range(count):
-        if program[2 * i] >= atoms or (program[2 * i + 1] & 0x7FFFFFFF) - 1 > count - i:
+        if tests[2 * i] >= atoms or wide_jump(tests[2 * i + 1]) - 1 > count - i:
             return False
     return True
 
 
 cdef bint take_entries(Cursor* cursor, bint many) noexcept nogil:
-    """Entries that follow, behind those of direct terminals: a number, or a first and a count."""
+    """Checks the entries that follow: a number, or a first and a count, none of a direct
+    terminal."""
     cdef const uint32_t* words = cursor.plan.records + cursor.at
     cdef uint64_t entries = cursor.plan.totals.entries
     cursor.at += 1 + many
@@ -47,35 +57,38 @@ cdef bint take_entries(Cursor* cursor, bint many) noexcept nogil:
 
 cdef inline bint take_record(Cursor* cursor) noexcept nogil:
     cdef const uint32_t* record = cursor.plan.records + cursor.at
-    cdef uint32_t header, count
+    cdef const uint32_t* program = program_of(record)
+    cdef const uint32_t* tests = tests_of(program)
+    cdef uint32_t words
     if cursor.at + 2 > cursor.size:
         return False
-    header = record[1]
-    count = header & RECORD_LENGTH
-    cursor.at += 2 + count
-    if cursor.at > cursor.size or header >= RECORD_NEVER << 1:
+    words = test_words(program)
+    cursor.at += 2 + words
+    if cursor.at > cursor.size or program[0] >= RECORD_FLAGS_END:
         return False
-    if record[0] != NOTHING and record[0] - cursor.first_target >= cursor.target_count:
+    if target_bit(record) != NOTHING and (
+        target_bit(record) - cursor.first_target >= cursor.target_count
+    ):
         return False
-    if header & RECORD_WIDE:
-        if count % 2 or not wide_fits(record + 2, count // 2, cursor.atoms):
+    if is_wide(program):
+        if words % 2 or not wide_fits(tests, count_tests(program), cursor.atoms):
             return False
-    elif not narrow_fits(record + 2, count, cursor.atoms):
+    elif not narrow_fits(tests, words, cursor.atoms):
         return False
-    if header & (RECORD_ONE | RECORD_MANY):
-        return take_entries(cursor, header & RECORD_ONE == 0)
+    if program[0] & (RECORD_ONE | RECORD_MANY):
+        return take_entries(cursor, program[0] & RECORD_ONE == 0)
     return True
 
 
 cdef bint take_stream(Cursor* cursor) noexcept nogil:
-    cdef uint32_t header, ors, records, i, wrong = 0
+    cdef uint32_t header, ors, records, i, wrong = 0, _
     cdef const uint32_t* words
     if cursor.at + 1 > cursor.size:
         return False
     words = cursor.plan.records + cursor.at
     header = words[0]
-    ors = header & STREAM_COUNT
-    records = header >> STREAM_SHIFT & STREAM_COUNT
+    ors = stream_ors(header)
+    records = stream_records(header)
     cursor.at += 1
     if header & STREAM_LONG:
         cursor.at += 2
@@ -91,14 +104,14 @@ cdef bint take_stream(Cursor* cursor) noexcept nogil:
         wrong |= words[i] - cursor.first_target >= cursor.target_count
     if wrong or header & STREAM_ENTRIES and not take_entries(cursor, True):
         return False
-    for i in range(records):
+    for _ in range(records):
         if not take_record(cursor):
             return False
     return True
 
 
 cdef void allow_targets(Cursor* cursor, uint32_t first) noexcept nogil:
-    """Bits of inner nodes and terminals, from one on."""
+    """Allows the bits of inner nodes and terminals as targets, from one on."""
     cdef uint64_t end = (
         <uint64_t>cursor.plan.totals.terminals + cursor.plan.totals.direct
         + section_count(cursor.plan, TERMINALS) - 1
@@ -121,7 +134,7 @@ cdef const char* check_slots(Cursor* cursor) noexcept nogil:
 
 
 cdef const char* check_definitions(const Plan* plan) noexcept nogil:
-    """Each has a slot of its own, before that of its negation."""
+    """Checks that each definition has a slot of its own, before that of its negation."""
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
     cdef vector[uint8_t] is_taken
     cdef uint32_t i, slot
@@ -194,7 +207,7 @@ cdef const char* check_terminals(const Plan* plan) noexcept nogil:
 
 
 cdef const char* check_guards(Cursor* cursor, const Partition* partition) noexcept nogil:
-    """They nest, and their records follow one another."""
+    """Checks that guards nest, and that their records follow one another."""
     cdef const Plan* plan = cursor.plan
     cdef uint32_t slots = <uint32_t>section_count(plan, SLOTS)
     cdef vector[uint32_t] ends
@@ -221,22 +234,17 @@ cdef bint take_records(Cursor* cursor, uint32_t end) noexcept nogil:
 
 
 cdef bint take_routed(Cursor* cursor, uint32_t end, vector[uint8_t]* is_routed) noexcept nogil:
-    """Each ends with a reach: it is run without its last test."""
+    """Checks routed records, which end with a reach: they are run without their last test."""
     cdef const Plan* plan = cursor.plan
-    cdef const uint32_t* record
+    cdef const uint32_t* program
     cdef uint32_t first = plan.totals.partition_records
-    cdef uint32_t length, atom
+    cdef uint32_t atom
     while cursor.at < end:
-        record = plan.records + cursor.at
+        program = program_of(plan.records + cursor.at)
         is_routed[0][cursor.at - first] = 1
-        if not take_record(cursor):
+        if not take_record(cursor) or count_tests(program) == 0:
             return False
-        length = record[1] & RECORD_LENGTH
-        if length == 0:
-            return False
-        atom = record[length] if record[1] & RECORD_WIDE else (
-            record[1 + length] & ((1 << ATOM_BITS) - 1)
-        )
+        atom = last_atom(program)
         if atom - plan.totals.leaves - plan.routes.first_reach >= plan.routes.reach_count:
             return False
     return cursor.at == end
@@ -256,7 +264,7 @@ cdef const char* check_last_hops(const Plan* plan, const vector[uint8_t]* is_rou
             return b"a seller is malformed"
     for i in range(hops):
         hop = &plan.last_hops[i]
-        # Before the reaches, as in check_hops.
+        # An edge's slot lies before the reaches, as in check_hops.
         if hop.atom - plan.totals.leaves >= plan.routes.first_reach:
             return b"a last hop names a slot that it may not ask"
         if hop.record - plan.totals.partition_records >= is_routed.size() or (
@@ -269,7 +277,7 @@ cdef const char* check_last_hops(const Plan* plan, const vector[uint8_t]* is_rou
 
 
 cdef const char* check_bounds(const Plan* plan) noexcept nogil:
-    """Partitions in their order, one for each value and one more."""
+    """Checks that partitions are in order, one for each value and one more."""
     cdef uint64_t count = section_count(plan, PARTITIONS)
     cdef const Partition* partition = plan.partitions
     cdef uint64_t i
@@ -324,7 +332,7 @@ cdef const char* check_partitions(Cursor* cursor) noexcept nogil:
 
 
 cdef const char* check_pair_records(Cursor* cursor) noexcept nogil:
-    """A leaf before each record; PAIR_RECORDS name the places of records and no others."""
+    """Checks that a leaf stands before each record, and that PAIR_RECORDS name no other places."""
     cdef const Plan* plan = cursor.plan
     cdef uint64_t first = cursor.at, i
     cdef vector[uint8_t] is_record

@@ -4,6 +4,7 @@ from libc.string cimport memchr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_paths cimport (
     add_said, add_whole, get, get_object, get_said, is_said, is_truthy, set_lowered, walk,
 )
@@ -14,7 +15,7 @@ from matcher_ext.requests.json_tape cimport (
     FRACTION, LIST, OBJECT, WHOLE, Text, Token, is_text, read_fraction, read_whole, text_of,
 )
 from matcher_ext.requests.json_visits cimport MOST_ELEMENTS, read_json_value, set_position
-from matcher_ext.values.arena cimport INTEGER_SET, NOTHING, STRING_SET
+from matcher_ext.values.predicate cimport INTEGER_SET, STRING_SET
 from matcher_ext.visits.visit cimport (
     add_integer, add_text, begin_set, end_set, set_boolean, set_float, set_integer, set_text,
 )
@@ -192,7 +193,9 @@ cdef bint read_browser(
     reading.found.clear()
     walk_request(tape, imp, reading, &source.paths[1], &reading.found)
     if reading.found.size() and is_text(&tape.tokens[reading.found[0]]):
-        set_agent(table, source.attribute, text_of(tape, &tape.tokens[reading.found[0]]), name, visit)
+        set_agent(
+            table, source.attribute, text_of(tape, &tape.tokens[reading.found[0]]), name, visit
+        )
     return True
 
 
@@ -321,7 +324,9 @@ cdef bint read_consents(
     text = text_of(tape, &tape.tokens[place])
     if memchr(text.bytes, b"=", text.length) != NULL:
         return False                    # padded by its sender: Python knows if that is right
-    if not read_consent(text.bytes, text.length, source.reader == VENDORS, &reading.consent, &consent):
+    if not read_consent(
+        text.bytes, text.length, source.reader == VENDORS, &reading.consent, &consent
+    ):
         return True
     if source.reader == CONSENT:
         set_boolean(table, visit, attribute, is_allowed(&consent))

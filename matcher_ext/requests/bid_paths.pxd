@@ -30,6 +30,8 @@ cdef bint add_whole(const Tape* tape, const Token* token, string* text) except -
 cdef bint is_truthy(const Tape* tape, const Token* token) except -1
 # Whether a number is 0 or 1.
 cdef bint is_bit(const Tape* tape, const Token* token) except -1
-cdef bint is_said(const Tape* tape, const Token* token, const char* wanted, size_t length) noexcept nogil
+cdef bint is_said(
+    const Tape* tape, const Token* token, const char* wanted, size_t length
+) noexcept nogil
 cdef bint is_ascii(Text text) noexcept nogil
 cdef int set_lowered(string* target, Text text) except -1

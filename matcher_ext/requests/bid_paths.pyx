@@ -5,11 +5,11 @@ from libc.string cimport memcmp
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
     FALSE_WORD, FRACTION, LIST, NULL_WORD, OBJECT, TRUE_WORD, WHOLE, Text, Token, is_text,
     read_fraction, read_whole, text_of,
 )
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef uint32_t get(
@@ -17,9 +17,9 @@ cdef uint32_t get(
 ) noexcept nogil:
     """The member of an object, the last of this name, or NOTHING."""
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t at = place + 1, found = NOTHING, member
+    cdef uint32_t at = place + 1, found = NOTHING, _
     cdef Text said
-    for member in range(tokens[place].length):
+    for _ in range(tokens[place].length):
         said = text_of(tape, &tokens[at])
         if said.length == length and memcmp(said.bytes, name, length) == 0:
             found = at + 1
@@ -110,7 +110,9 @@ cdef bint is_truthy(const Tape* tape, const Token* token) except -1:
         return False
     if token.kind == FRACTION:
         return read_fraction(tape, token) != 0
-    return token.kind == TRUE_WORD or (token.kind not in (FALSE_WORD, NULL_WORD) and token.length > 0)
+    return token.kind == TRUE_WORD or (
+        token.kind not in (FALSE_WORD, NULL_WORD) and token.length > 0
+    )
 
 
 cdef bint is_bit(const Tape* tape, const Token* token) except -1:
@@ -122,7 +124,9 @@ cdef bint is_bit(const Tape* tape, const Token* token) except -1:
     return fraction == 0 or fraction == 1
 
 
-cdef bint is_said(const Tape* tape, const Token* token, const char* wanted, size_t length) noexcept nogil:
+cdef bint is_said(
+    const Tape* tape, const Token* token, const char* wanted, size_t length
+) noexcept nogil:
     cdef Text said
     if not is_text(token):
         return False

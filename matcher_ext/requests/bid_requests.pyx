@@ -1,6 +1,7 @@
 """Bid requests (OpenRTB 2.6), read straight into one visit per impression (bid_requests.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_forms cimport (
     is_floor_in_dollars, read_browser, read_chain, read_channel, read_consents, read_floor,
     read_location, read_media_types, read_segments, read_sizes,
@@ -12,7 +13,6 @@ from matcher_ext.requests.bid_sources cimport (
 )
 from matcher_ext.requests.bid_values cimport read_first, read_plain
 from matcher_ext.requests.json_tape cimport LIST, OBJECT, Token
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 
 

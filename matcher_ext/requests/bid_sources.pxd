@@ -1,4 +1,5 @@
-"""Where the attributes of a catalogue stand in a bid request, and what reading one leaves behind."""
+"""Where the attributes of a catalogue stand in a bid request, and what reading one leaves
+behind."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector

@@ -1,5 +1,5 @@
-"""Attributes whose values stand in a bid request as they are, or are the first value of some paths in
-another form."""
+"""Attributes whose values stand in a bid request as they are, or are the first value of some paths
+in another form."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector

@@ -6,6 +6,7 @@ from libc.time cimport gmtime_r, time_t, tm
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_paths cimport is_ascii, is_bit, is_truthy, set_lowered, walk
 from matcher_ext.requests.bid_sources cimport (
     ADDRESS, AGE, COUNTRY, FLAG, LANGUAGE, LOWERED, NAMED_NUMBERS, VIDEO_START, Reader,
@@ -14,7 +15,7 @@ from matcher_ext.requests.json_tape cimport (
     FRACTION, WHOLE, Text, Token, is_number, is_text, read_fraction, read_whole, text_of,
 )
 from matcher_ext.requests.json_visits cimport MOST_ELEMENTS, read_json_value
-from matcher_ext.values.arena cimport BOOLEAN, INTEGER_SET, NOTHING, STRING_SET
+from matcher_ext.values.predicate cimport BOOLEAN, INTEGER_SET, STRING_SET
 from matcher_ext.visits.visit cimport (
     add_integer, add_text, begin_set, end_set, read_whole_double, set_boolean, set_integer,
     set_malformed, set_text,
@@ -302,7 +303,8 @@ cdef bint set_country(
 
 
 cdef bint set_video_start(
-    const CatalogTable* table, uint32_t attribute, const Tape* tape, const Token* token, Visit* visit
+    const CatalogTable* table, uint32_t attribute, const Tape* tape, const Token* token,
+    Visit* visit,
 ) except -1:
     cdef int64_t delay = 0
     if token.kind != WHOLE:

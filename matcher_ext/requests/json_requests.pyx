@@ -3,10 +3,10 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
     LIST, NULL_WORD, OBJECT, WHOLE, Tape, Text, Token, is_text, read_whole, text_of,
 )
-from matcher_ext.values.arena cimport NOTHING
 
 LIMITS = MOST_LIMIT, MOST_CAMPAIGNS
 
@@ -22,11 +22,11 @@ cdef enum Member:
 
 cdef bint read_asked(const Tape* tape, uint32_t place, Asked* asked) noexcept nogil:
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t at = place + 1, number, member, seen = 0
+    cdef uint32_t at = place + 1, _, member, seen = 0
     begin(asked)
     if tokens[place].kind != OBJECT:
         return False
-    for number in range(tokens[place].length):
+    for _ in range(tokens[place].length):
         member = find_member(text_of(tape, &tokens[at]))
         if not member or seen & member or not read_member(tape, member, at + 1, asked):
             return False

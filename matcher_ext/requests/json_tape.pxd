@@ -3,7 +3,7 @@
     {"a": [1, "x"], "b": null}
 
     OBJECT 2 | TEXT a | LIST 2 | WHOLE 1 | TEXT x | TEXT b | NULL
-       '-----------------------------------------------------------> next: the token behind the value
+       '----------------------------------------------------------> next: the token behind the value
 
 A name stands before its value. A reader steps over what it does not want by `next`, and nothing is
 made of a value until somebody asks for it. A text has a tape only if it is JSON (RFC 8259) that all

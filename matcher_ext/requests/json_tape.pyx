@@ -11,7 +11,7 @@ cdef extern from * nogil:
     #if defined(__SSE2__)
     #include <emmintrin.h>
     #endif
-    /* The first quotation mark, backslash or control character. There is one: the NUL at the end. */
+    /* The first quotation mark, backslash or control character. There is one: the NUL at the end */
     static inline const char* treeline_end_of_plain(const char* at, const char* end) {
     #if defined(__SSE2__)
         const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\\\');
@@ -39,8 +39,8 @@ cdef enum:
     EXACT_POWER = 22            # .. and so is such a power of ten
 
 cdef double[23] POWERS = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-    1e18, 1e19, 1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ]
 
 

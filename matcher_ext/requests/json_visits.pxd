@@ -1,16 +1,16 @@
 """Visits in JSON, read from a tape straight into their typed form.
 
 Any shape that the endpoint documents: flat names, objects in objects, positions, lists. What the
-endpoint refuses (too many attributes, names too long, objects too deep) is given back unread, and so
-is what would need a second look, an attribute that stands there twice: what is refused, and in which
-words, is decided by the general decoder alone.
+endpoint refuses (too many attributes, names too long, objects too deep) is given back unread, and
+so is what would need a second look, an attribute that stands there twice: what is refused, and in
+which words, is decided by the general decoder alone.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from matcher_ext.requests.json_tape cimport Tape, Text
-from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:

@@ -2,12 +2,13 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.json_tape cimport (
-    FALSE_WORD, FRACTION, LIST, NULL_WORD, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text,
-    read_fraction, read_whole, text_of,
+    FALSE_WORD, FRACTION, LIST, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text, read_fraction,
+    read_whole, text_of,
 )
-from matcher_ext.values.arena cimport GEO, INTEGER_SET, NOTHING, STRING_SET
 from matcher_ext.values.catalog cimport Attribute, find_attribute
+from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 from matcher_ext.visits.visit cimport (
     add_integer, add_text, begin_set, end_set, read_whole_double, set_boolean, set_float,
     set_integer, set_malformed, set_point, set_text,
@@ -54,12 +55,12 @@ cdef bint read_members(
 ) except -1:
     """Of an object whose names begin with the first `prefix` bytes of reading.name."""
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t member, at = place + 1
+    cdef uint32_t _, at = place + 1
     cdef Text name
     cdef uint32_t attribute
     if tokens[place].length > 2 * MOST_ATTRIBUTES:
         return False                # so that looking for what is there twice stays cheap
-    for member in range(tokens[place].length):
+    for _ in range(tokens[place].length):
         name = text_of(tape, &tokens[at])
         if name.length + prefix > LONGEST_NAME:
             return False
@@ -89,11 +90,11 @@ cdef bint read_members(
 
 
 cdef bint is_twice(const Tape* tape, uint32_t place, uint32_t named) noexcept nogil:
-    """Whether an object has another member of this one's name: the general decoder takes the last."""
+    """Tells whether another member has this one's name: the general decoder takes the last."""
     cdef const Token* tokens = tape.tokens.data()
     cdef Text name = text_of(tape, &tokens[named]), other
-    cdef uint32_t member, at = place + 1
-    for member in range(tokens[place].length):
+    cdef uint32_t _, at = place + 1
+    for _ in range(tokens[place].length):
         other = text_of(tape, &tokens[at])
         if at != named and other.length == name.length and (
             memcmp(other.bytes, name.bytes, name.length) == 0
@@ -246,16 +247,17 @@ cdef bint read_wholes(
 cdef bint read_position(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
 ) except -1:
-    """`{"lat": .., "lon": ..}` or `[lat, lon]`; of a name that stands there twice the last counts."""
+    """`{"lat": .., "lon": ..}` or `[lat, lon]`; of a name that stands there twice the last
+    counts."""
     cdef const Token* tokens = tape.tokens.data()
-    cdef uint32_t latitude = NOTHING, longitude = NOTHING, member, at = place + 1
+    cdef uint32_t latitude = NOTHING, longitude = NOTHING, _, at = place + 1
     cdef Text name
     if tokens[place].kind == LIST:
         if tokens[place].length == 2:
             latitude = at
             longitude = tokens[at].next
     else:
-        for member in range(tokens[place].length):
+        for _ in range(tokens[place].length):
             name = text_of(tape, &tokens[at])
             if name.length == 3 and name.bytes[0] == b"l":
                 if name.bytes[1] == b"a" and name.bytes[2] == b"t":

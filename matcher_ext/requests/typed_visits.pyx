@@ -1,22 +1,25 @@
-"""Visits as the index sees them, for tests and for whoever looks for a reason: names to typed values.
+"""Visits as the index sees them, for tests and for whoever looks for a reason: names to typed
+values.
 
-Texts and numbers are themselves, sets are tuples in ascending order, an address is its two halves, a
-position latitude and longitude.
+Texts and numbers are themselves, sets are tuples in ascending order, an address is its two halves,
+a position latitude and longitude.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport read_bid_request, read_impression
 from matcher_ext.requests.bid_sources cimport BidReader, BidReading
 from matcher_ext.requests.json_requests cimport Asked, read_asked
 from matcher_ext.requests.json_tape cimport Tape, read_tape
 from matcher_ext.requests.json_visits cimport Reading, Stamps, read_json_visit
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, GEO, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, float_of, text_length,
-    text_offset,
-)
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.visit cimport Value, Visit, clear_visit, read_visit
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET, float_of,
+)
+from matcher_ext.values.spans cimport text_length, text_offset
+from matcher_ext.visits.dict_reader cimport read_visit
+from matcher_ext.visits.visit cimport Value, Visit, clear_visit
 
 
 def read_mapping(CompiledCatalog catalog not None, mapping):
@@ -30,8 +33,8 @@ def read_request(
     BidReader reader not None, Stamps stamps not None, bytes body not None, int64_t moment,
     bint is_described=True,
 ):
-    """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without its
-    stamps; None where it is given back. Undescribed, only its reading takes time."""
+    """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without
+    its stamps; None where it is given back. Undescribed, only its reading takes time."""
     cdef CompiledCatalog catalog = reader.catalog
     cdef Tape tape
     cdef Asked asked

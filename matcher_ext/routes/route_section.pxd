@@ -54,20 +54,20 @@ cdef cppclass RouteSpec:
     vector[char] bytes
     uint32_t attribute
 
-# Labels as bytes, by node; nodes of publishers.
+# Sets the labels of all nodes, as bytes, and which nodes are publishers.
 cdef int set_labels(RouteSpec* spec, uint32_t attribute, list labels, list sources) except -1
 cdef void add_reach(
     RouteSpec* spec, uint32_t definition, int64_t party, uint32_t node, uint32_t hops
 ) noexcept nogil
-# The section's bytes. `atoms` by edge.
+# Writes the section; `atoms` are what the edges' expressions are asked by.
 cdef void write_routes(
     const RouteSpec* spec, const vector[uint32_t]* atoms, uint32_t first_reach, vector[char]* made
 ) noexcept nogil
 # Finds the arrays; returns what is wrong, or NULL. An empty section is no graph.
 cdef const char* read_routes(const char* section, uint64_t size, RoutePlan* plan) noexcept nogil
-# Every index, once. `leaves` and `slots` are the plan's.
+# Checks every index; returns what is wrong, or NULL. `leaves` and `slots` are the plan's counts.
 cdef const char* check_routes(
     const RoutePlan* plan, const CatalogTable* table, uint32_t leaves, uint32_t slots
 ) noexcept nogil
-# The node of a publisher, or NOTHING.
+# Finds the node of a publisher by its label, or NOTHING.
 cdef uint32_t find_source(const RoutePlan* plan, const char* text, uint32_t length) noexcept nogil

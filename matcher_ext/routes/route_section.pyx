@@ -5,9 +5,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.vector cimport vector
 
-from matcher_ext.routes.routes cimport MOST_HOPS, WHOLE, RouteHop, RouteNode
-from matcher_ext.values.arena cimport NOTHING, STRING
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.routes.routes cimport MOST_HOPS, WHOLE, RouteHop, RouteNode, RouteTables
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport STRING
 
 
 cdef int set_labels(RouteSpec* spec, uint32_t attribute, list labels, list sources) except -1:
@@ -192,7 +193,7 @@ cdef const char* check_nodes(const RoutePlan* plan) noexcept nogil:
 
 
 cdef const char* check_ends(const RoutePlan* plan, uint32_t slots) noexcept nogil:
-    """Reaches and sources."""
+    """Checks reaches and sources."""
     cdef const RouteHeader* header = header_of(plan)
     cdef const RouteNode* before = NULL
     cdef const RouteNode* node

@@ -69,20 +69,20 @@ cdef cppclass Walk:
     vector[uint8_t] fewest      # by node: the hops of its shortest way, or NOT_REACHED
     vector[Way] ways            # empty: not begun
 
-# Whether the visit satisfies an edge. Must answer the same all through a walk.
+# Says whether the visit satisfies an edge; must answer the same all through a walk.
 ctypedef bint (*AskEdge)(void* asker, uint32_t atom) noexcept nogil
 
 cdef void open_walk(const Routes* routes, Walk* walk) noexcept nogil
 cdef void end_walk(Walk* walk) noexcept nogil
-# From a source to all parties that sell on.
+# Walks from a source to all parties that sell on.
 cdef void walk_from(
     const Routes* routes, Walk* walk, uint32_t source, AskEdge ask, void* asker
 ) noexcept nogil
-# The cheapest way to a party within some hops, among `ways`; NOTHING: it is not reached.
+# Finds the cheapest way to a party within some hops and adds it to `ways`; NOTHING: not reached.
 cdef uint32_t find_last_hop(
     const Routes* routes, Walk* walk, uint32_t target, uint32_t hops, AskEdge ask, void* asker
 ) noexcept nogil
-# What is left of 1 at the end of a way.
+# Returns what is left of 1 at the end of a way.
 cdef double share_of(const Way* way) noexcept nogil
 
 cdef struct RouteEdge:
@@ -99,11 +99,11 @@ cdef cppclass RouteTables:
     vector[RouteHop] purchases
     vector[int64_t] edge_ids
 
-# Nodes are there, one more than parties; edges are in the order of their ids.
+# Fills the tables from edges in the order of their ids; nodes are there, one more than parties.
 cdef void fill_tables(RouteTables* tables, const vector[RouteEdge]* edges) noexcept nogil
-# From parties in the order of their names and (edge id, seller, buyer, numerator) in the order of
-# ids. The atom of an edge is its place in that order.
+# Makes the tables from parties in the order of their names and (edge id, seller, buyer, numerator)
+# in the order of ids. The atom of an edge is its place in that order.
 cdef int make_tables(RouteTables* tables, list parties, list links) except -1
 cdef Routes view_tables(const RouteTables* tables) noexcept nogil
-# The edge ids of a way, in order.
+# Lists the edge ids of a way, from the source on.
 cdef tuple spell_out(const Routes* routes, const Walk* walk, uint32_t way)

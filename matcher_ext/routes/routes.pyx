@@ -5,13 +5,16 @@ from cython.operator cimport dereference
 from libcpp.algorithm cimport lower_bound, sort
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
 
 cdef extern from * nogil:
     """
     struct TreelineShares {
         treeline_share powers[9];
-        TreelineShares() { powers[0] = 1; for (int i = 1; i < 9; i++) powers[i] = powers[i - 1] * 10000; }
+        TreelineShares() {
+            powers[0] = 1;
+            for (int i = 1; i < 9; i++) powers[i] = powers[i - 1] * 10000;
+        }
     };
     static const TreelineShares share_table;
     /* As if the way had all eight hops: comparable whatever its length. */
@@ -50,8 +53,9 @@ cdef bint is_named_before(
     const Routes* routes, const Walk* walk, uint32_t way, uint32_t edge, uint32_t rival,
     uint32_t rival_edge,
 ) noexcept nogil:
-    """Between two ways of one length to one party, given as their last edge and what is before
-    it: the difference nearest to the source decides, and edges only where all parties agree."""
+    """Chooses between two ways of one length to one party, given as their last edge and the way
+    before it: the difference nearest to the source decides, and edges only where all parties
+    agree."""
     cdef bint by_name = False, is_named = False, by_edge = edge < rival_edge
     cdef const Way* a
     cdef const Way* b
@@ -101,7 +105,7 @@ cdef uint32_t add_way(
 cdef void go_on(
     const Routes* routes, Walk* walk, uint32_t way, size_t round_start, AskEdge ask, void* asker
 ) noexcept nogil:
-    """One way, over all the sales of its party. `round_start`: where this round's ways begin."""
+    """Extends one way over all sales of its party. This round's ways begin at `round_start`."""
     cdef uint32_t node = walk.ways[way].node
     cdef uint32_t hops = walk.ways[way].hops + 1
     cdef Share before = walk.ways[way].share
@@ -132,10 +136,10 @@ cdef void walk_from(
     const Routes* routes, Walk* walk, uint32_t source, AskEdge ask, void* asker
 ) noexcept nogil:
     cdef size_t start = 0, end = 1, i
-    cdef uint32_t hop
+    cdef uint32_t _
     walk.last[source] = add_way(walk, 1, NULL, source, NOTHING, NOTHING)
     walk.fewest[source] = 0
-    for hop in range(1, routes.max_hops):
+    for _ in range(1, routes.max_hops):
         for i in range(start, end):
             go_on(routes, walk, <uint32_t>i, end, ask, asker)
         start = end
@@ -288,7 +292,7 @@ cdef object whole_share(const Way* way):
 # Whom a party reaches, and who reaches it, in how few hops.
 
 cdef void count_on(const Routes* routes, uint32_t source, vector[uint8_t]* hops) noexcept nogil:
-    """Parties that sell on, and the source."""
+    """Counts the hops from a source to itself and to each party that sells on."""
     cdef vector[uint32_t] reached
     cdef uint32_t node, i
     cdef size_t done = 0
@@ -324,7 +328,7 @@ cdef bint may_pass(
     const Routes* routes, const Walk* walk, const vector[uint8_t]* passes, uint32_t target,
     uint32_t edge,
 ) noexcept nogil:
-    """Whether a last hop to the target is the edge, or comes after a way that passes it."""
+    """Says whether a last hop to the target is the edge, or comes after a way that passes it."""
     cdef const RouteHop* hop
     cdef uint32_t way, i
     for i in range(routes.nodes[target].purchases, routes.nodes[target + 1].purchases):
@@ -368,8 +372,8 @@ cdef class RouteGraph:
         make_tables(&self.tables, parties, sorted(links))
 
     def find_paths(self, source, truths, hops=MOST_HOPS, parties=None):
-        """The cheapest path within some hops to each of some parties (all, if none are named) that
-        is reached: its edge ids and its share of 10,000 ** edges; and how often each edge was
+        """Finds the cheapest path within some hops to each of some parties (all, if none are named)
+        that is reached: its edge ids and its share of 10,000 ** edges; and how often each edge was
         asked for."""
         cdef Routes routes = view_tables(&self.tables)
         cdef KnownTruths known
@@ -391,7 +395,7 @@ cdef class RouteGraph:
         return paths, asked
 
     def find_cheapest(self, source, parties, hops=MOST_HOPS):
-        """As `find_paths` where every edge is open, to these parties alone."""
+        """Finds the same paths where every edge is open, to these parties alone."""
         cdef Routes routes = view_tables(&self.tables)
         cdef Walk walk
         cdef uint32_t way, limit = hops
@@ -411,8 +415,8 @@ cdef class RouteGraph:
         return paths
 
     def find_passing(self, source, edge_id):
-        """(party, fewest, most) wherever the cheapest path from the source passes the edge if it
-        may have from fewest to most hops."""
+        """Lists (party, fewest, most) wherever the cheapest path from the source passes the edge if
+        it may have from fewest to most hops."""
         cdef Routes routes = view_tables(&self.tables)
         cdef vector[uint8_t] passes     # by way
         cdef Walk walk
@@ -443,7 +447,7 @@ cdef class RouteGraph:
         return found
 
     def find_sources(self, party):
-        """Every party that reaches this one, or is it, and that nobody sells to."""
+        """Lists every party that reaches this one, or is it, and that nobody sells to."""
         cdef Routes routes = view_tables(&self.tables)
         cdef vector[uint8_t] hops
         cdef uint32_t node
@@ -457,8 +461,8 @@ cdef class RouteGraph:
         ]
 
     def find_between(self, source, target, hops=MOST_HOPS):
-        """The edges that some way of at most so many hops from source to target passes, and perhaps
-        some more: one that visits a party twice counts as a way."""
+        """Lists the edges that some way of at most so many hops from source to target passes, and
+        perhaps some more: one that visits a party twice counts as a way."""
         cdef Routes routes = view_tables(&self.tables)
         cdef vector[uint8_t] before, behind
         cdef const RouteHop* hop
@@ -478,7 +482,7 @@ cdef class RouteGraph:
         return found
 
     cdef uint32_t find_edge(self, edge_id):
-        """Its place among the ids; NOTHING if there is none."""
+        """Finds an edge's place among the ids; NOTHING if there is none."""
         cdef int64_t wanted = edge_id
         cdef vector[int64_t].iterator at
         at = lower_bound(self.tables.edge_ids.begin(), self.tables.edge_ids.end(), wanted)

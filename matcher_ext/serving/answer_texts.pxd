@@ -1,6 +1,6 @@
 """Ready texts of entries, chosen, ordered and joined for one visit's answer.
 
-    by_entry   place and row of each entry     made once, so that a match leads there without a search
+    by_entry   place and row of each entry     made once, so that a match leads there without search
     offsets    row r's text is content[offsets[r] : offsets[r + 1]]     all columns are lent
 
     {"campaign_id":7,..,"net_cpm":4.2,"fee_percent":16.0,"path":["herald","adnet","globex"]}
@@ -14,8 +14,8 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
-from matcher_ext.match.leaf_bits cimport Scratch
 from matcher_ext.match.paths cimport FoundPath
+from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.requests.json_requests cimport Wanted
 from matcher_ext.routes.route_section cimport RoutePlan
 
@@ -52,9 +52,9 @@ cdef class Items:
     cdef ItemTable table
     cdef tuple lent
 
-# Chooses among the entries that a visit matched in a snapshot, and in what lies beside it (`changed`
-# and `beside`, or None), and puts the first of them in order; says how many there are without the
-# limit. Paths are those of the snapshot's graph.
+# Chooses among the entries that a visit matched in a snapshot, and in what lies beside it
+# (`changed` and `beside`, or None), and puts the first of them in order; says how many there are
+# without the limit. Paths are those of the snapshot's graph.
 cdef size_t choose_among(
     Choice* choice, Snapshot snapshot, ScratchHolder holder, Items below, ScratchHolder changed,
     Items beside, const Wanted* wanted

@@ -1,4 +1,5 @@
-"""From the entries that a visit matched to the texts of its answer: choose, order, copy (answer_texts.pxd)."""
+"""From the entries that a visit matched to the texts of its answer: choose, order, copy
+(answer_texts.pxd)."""
 import numpy
 
 from libc.math cimport fma, rint
@@ -9,12 +10,12 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.paths cimport find_path, list_paths
 from matcher_ext.match.results cimport list_entries
 from matcher_ext.plan.plan cimport Plan
-from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, Way, share_of
+from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, share_of
 from matcher_ext.serving.json_text cimport add_ten_thousandths, add_text
-from matcher_ext.values.arena cimport NOTHING
 
 cdef enum:
     IS_ANY = 0xFFFFFFFE             # a way that is still to be found
@@ -22,7 +23,8 @@ cdef enum:
 
 cdef class Items:
     def __init__(
-        self, Snapshot snapshot, ids, ranks, offsets, content, *, campaigns, path_at, reaches, prices
+        self, Snapshot snapshot, ids, ranks, offsets, content, *, campaigns, path_at, reaches,
+        prices,
     ):
         """A text for each entry of the snapshot, in ascending order of `ids`."""
         columns = (ranks, campaigns, path_at, reaches, prices)
@@ -127,8 +129,8 @@ cdef size_t choose_among(
 
 
 cdef size_t choose_items(
-    Choice* choice, const Plan* plan, Scratch* below, const ItemTable* items, const Plan* beside_plan,
-    Scratch* beside, const ItemTable* items_beside, const Wanted* wanted
+    Choice* choice, const Plan* plan, Scratch* below, const ItemTable* items,
+    const Plan* beside_plan, Scratch* beside, const ItemTable* items_beside, const Wanted* wanted
 ) noexcept nogil:
     cdef bint has_any
     choice.chosen.clear()
@@ -248,7 +250,8 @@ cdef void write_items(
 
 
 cdef void write_any(
-    string* text, const Chosen* chosen, const RoutePlan* routes, const Scratch* below, bint has_paths
+    string* text, const Chosen* chosen, const RoutePlan* routes, const Scratch* below,
+    bint has_paths,
 ) noexcept nogil:
     """The item up to its terms, which are this visit's own."""
     cdef const char* item = chosen.items.content + chosen.items.offsets[chosen.row]

@@ -1,7 +1,7 @@
 """What happens to a request of a known caller: admitted, metered, answered, counted.
 
-Anything that is to be refused is given back untouched, and Python decides on it: what is refused, and
-in which words, is never decided here.
+Anything that is to be refused is given back untouched, and Python decides on it: what is refused,
+and in which words, is never decided here.
 """
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -60,7 +60,7 @@ cdef class Batch:
     cdef readonly bint is_read          # all of it; the rest is for then
     cdef readonly uint32_t count
     cdef readonly uint32_t left
-    cdef readonly uint64_t asked_visits # of all requests
+    cdef readonly uint64_t asked_visits  # of all requests
     cdef uint32_t most                  # requests
     cdef uint32_t place                 # token of the next one
     cdef uint32_t most_bytes            # of a request

@@ -1,15 +1,17 @@
-"""What happens to a request of a known caller: admitted, metered, answered, counted (fast_endpoint.pxd)."""
+"""What happens to a request of a known caller: admitted, metered, answered, counted
+(fast_endpoint.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint32_t, uint64_t
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport count_visits
 from matcher_ext.requests.json_requests cimport read_asked
 from matcher_ext.requests.json_tape cimport (
-    BROKEN, OBJECT, OVER, Elements, Tape, Text, Token, begin_elements, read_element, read_tape, text_of,
+    BROKEN, OBJECT, OVER, Elements, Tape, Text, Token, begin_elements, read_element,
+    read_tape, text_of,
 )
 from matcher_ext.serving.state_answers cimport StateAnswers, Workplace, read_clock
-from matcher_ext.values.arena cimport NOTHING
 
 
 cdef class Pass:
@@ -206,7 +208,7 @@ cdef class Desk:
 
 cdef class Batch:
     def read_on(self, double seconds):
-        """Reads for so long, or all. False where the general way has to decide, with nothing done."""
+        """Reads for so long, or all; False, with nothing done, where the general way has to decide."""
         return self._read(seconds)
 
     cdef bint _read(self, double seconds) except -1:

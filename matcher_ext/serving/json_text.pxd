@@ -1,5 +1,5 @@
 """Pieces of JSON, written behind what is there."""
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libcpp.string cimport string
 
 cdef int add_bytes(string* text, bytes more) except -1

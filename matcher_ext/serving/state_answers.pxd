@@ -14,12 +14,12 @@ from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
 from matcher_ext.requests.bid_sources cimport BidReader, BidReading
 from matcher_ext.requests.json_requests cimport Asked
-from matcher_ext.requests.json_tape cimport Tape, Text
+from matcher_ext.requests.json_tape cimport Tape
 from matcher_ext.requests.json_visits cimport Reading, Stamps
 from matcher_ext.serving.answer_texts cimport Choice, Items
 
 cdef enum:
-    MOST_WARNINGS = 50              # as exchange/serving/answers.py says; a test holds them together
+    MOST_WARNINGS = 50              # as exchange/serving/answers.py says; a test compares them
 
 cdef struct Mark:       # how far the work had come
     size_t text

@@ -5,20 +5,18 @@ code that it has not just run several times slower, and a step in Python is a lo
 """
 import numpy
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.string cimport string
-from libcpp.vector cimport vector
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.requests.bid_requests cimport read_bid_request, read_impression
-from matcher_ext.requests.json_tape cimport Token, text_of
+from matcher_ext.requests.json_tape cimport Text, text_of
 from matcher_ext.requests.json_visits cimport read_json_visit, stamp_visit
 from matcher_ext.serving.answer_texts cimport choose_among, write_items
 from matcher_ext.serving.json_text cimport add_bytes, add_tenths, add_text, add_whole
-from matcher_ext.values.arena cimport NOTHING
 from matcher_ext.visits.visit cimport clear_visit
 
 

@@ -38,7 +38,7 @@ cdef int hex_value(char c) noexcept nogil:
 
 
 cdef bint read_v6(const char* text, size_t length, Address* address) noexcept nogil:
-    """Groups of hex digits, one optional `::`, an optional v4 tail. No zone."""
+    """Reads groups of hex digits, one optional `::`, an optional v4 tail. A zone is refused."""
     cdef uint16_t groups[8]
     cdef int count = 0
     cdef int gap = -1

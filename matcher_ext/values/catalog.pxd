@@ -1,12 +1,12 @@
 """The catalogue as compiled code reads it: attributes by number, names by hash table.
 
 Built once from plain rows, never changed: attribute numbers are positions in those rows, so that
-they hold for every arena, visit and snapshot made with the same catalogue.
+they hold for every expression, visit and snapshot made with the same catalogue.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Span
+from matcher_ext.values.spans cimport Span
 
 cdef struct Attribute:
     Span name               # in bytes
@@ -14,7 +14,6 @@ cdef struct Attribute:
     uint32_t domain_count   # 0: open
     uint8_t type            # Type
     uint8_t required        # missing or malformed makes the visit ineligible everywhere
-    uint8_t retired
 
 cdef struct List:           # a managed list, `$name`
     Span name
@@ -51,6 +50,6 @@ cdef class CompiledCatalog:
     cdef readonly tuple list_names
     cdef readonly object lists      # name -> values, or None
 
-    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1
+    cdef int _add(self, str name, int type, domain, bint required) except -1
     cdef int _index(self) except -1
     cdef int _add_list(self, str name, values) except -1

@@ -1,15 +1,17 @@
-"""The catalogue as compiled code reads it: attributes by number, names by hash table.
+"""Compiles the rows of a catalogue into its table, and finds names there (catalog.pxd).
 
 Takes plain rows, so that this package needs nothing of the packages above it.
 """
-from libc.stdint cimport int64_t, uint32_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport (
-    BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, NOTHING, STRING, STRING_SET, TIMESTAMP,
-    TIMESTAMP_LOCAL, Span, hash_bytes, span_equal, text_word,
+from matcher_ext.machine.hashing cimport hash_bytes
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place, size_table
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, GEO, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )
+from matcher_ext.values.spans cimport Span, span_equal, text_word
 
 TYPES = {
     "boolean": BOOLEAN,
@@ -28,31 +30,29 @@ TYPES = {
 cdef uint32_t find_attribute(
     const CatalogTable* table, const char* name, size_t length
 ) noexcept nogil:
-    cdef uint32_t mask = <uint32_t>table.slots.size() - 1
-    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef size_t mask = table.slots.size() - 1
+    cdef size_t place = first_place(hash_bytes(name, length), mask)
     cdef Span wanted = Span(0, <uint32_t>length)
-    cdef uint32_t attribute
-    while True:
-        attribute = table.slots[slot]
-        if attribute == NOTHING:
-            return NOTHING
-        if span_equal(name, wanted, table.bytes.data(), table.attributes[attribute].name):
-            return attribute
-        slot = (slot + 1) & mask
+    cdef uint32_t attribute = table.slots[place]
+    while attribute != NOTHING and not span_equal(
+        name, wanted, table.bytes.data(), table.attributes[attribute].name
+    ):
+        place = next_place(place, mask)
+        attribute = table.slots[place]
+    return attribute
 
 
 cdef uint32_t find_list(const CatalogTable* table, const char* name, size_t length) noexcept nogil:
-    cdef uint32_t mask = <uint32_t>table.list_slots.size() - 1
-    cdef uint32_t slot = <uint32_t>hash_bytes(name, length) & mask
+    cdef size_t mask = table.list_slots.size() - 1
+    cdef size_t place = first_place(hash_bytes(name, length), mask)
     cdef Span wanted = Span(0, <uint32_t>length)
-    cdef uint32_t number
-    while True:
-        number = table.list_slots[slot]
-        if number == NOTHING or span_equal(
-            name, wanted, table.bytes.data(), table.lists[number].name
-        ):
-            return number
-        slot = (slot + 1) & mask
+    cdef uint32_t number = table.list_slots[place]
+    while number != NOTHING and not span_equal(
+        name, wanted, table.bytes.data(), table.lists[number].name
+    ):
+        place = next_place(place, mask)
+        number = table.list_slots[place]
+    return number
 
 
 cdef Span keep_text(CatalogTable* table, str text) except *:
@@ -77,17 +77,13 @@ cdef int keep_values(CatalogTable* table, object values, bint textual) except -1
 cdef void fill_slots(
     const vector[Span]* names, const char* bytes, vector[uint32_t]* slots
 ) noexcept nogil:
-    """Open addressing by name, at most half full."""
-    cdef uint32_t size = 16
-    cdef uint32_t slot, number
-    while size < 2 * names.size():
-        size *= 2
-    slots.assign(size, NOTHING)
+    """Makes the table of numbers by name."""
+    cdef uint64_t hash
+    cdef uint32_t number
+    slots.assign(size_table(names.size(), 16), NOTHING)
     for number in range(<uint32_t>names.size()):
-        slot = <uint32_t>hash_bytes(bytes + names[0][number].offset, names[0][number].length)
-        while slots[0][slot & (size - 1)] != NOTHING:
-            slot += 1
-        slots[0][slot & (size - 1)] = number
+        hash = hash_bytes(bytes + names[0][number].offset, names[0][number].length)
+        slots[0][find_empty(slots.data(), hash, slots.size() - 1)] = number
 
 
 cdef class CompiledCatalog:
@@ -105,8 +101,8 @@ cdef class CompiledCatalog:
         self.lists = lists
         self.list_names = () if lists is None else tuple(lists)
         self.table.knows_lists = lists is not None
-        for name, type_name, domain, required, retired in self.rows:
-            self._add(name, TYPES[type_name], domain, required, retired)
+        for name, type_name, domain, required, _retired in self.rows:
+            self._add(name, TYPES[type_name], domain, required)
         self.table.utc_offset = self.numbers.get("geo.utc_offset", NOTHING)
         for name, values in (lists or {}).items():
             self._add_list(name, values)
@@ -119,15 +115,14 @@ cdef class CompiledCatalog:
         return len(self.rows)
 
     def with_lists(self, lists):
-        """The same catalogue that knows these managed lists."""
+        """Makes the same catalogue, which knows these managed lists."""
         return CompiledCatalog(self.rows, lists)
 
-    cdef int _add(self, str name, int type, domain, bint required, bint retired) except -1:
+    cdef int _add(self, str name, int type, domain, bint required) except -1:
         cdef Attribute attribute
         attribute.name = keep_text(&self.table, name)
         attribute.type = type
         attribute.required = required
-        attribute.retired = retired
         attribute.domain_first = <uint32_t>self.table.words.size()
         attribute.domain_count = len(domain) if domain else 0
         keep_values(&self.table, sorted(domain or ()), type in (STRING, STRING_SET))

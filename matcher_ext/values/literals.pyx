@@ -1,4 +1,4 @@
-"""Readers of values that are written as text: numbers, time stamps, weekly schedules, hosts.
+"""Reads numbers, time stamps, weekly schedules and hosts (literals.pxd).
 
 None of them allocates, except a schedule's list of intervals.
 """
@@ -45,7 +45,7 @@ cdef bint read_integer(const char* text, size_t length, int64_t* value) noexcept
 
 
 cdef int read_digits(const char* text, size_t count) noexcept nogil:
-    """The number of exactly `count` digits, or -1."""
+    """Returns the number that exactly `count` digits make, or -1."""
     cdef int number = 0
     cdef size_t i
     for i in range(count):
@@ -62,7 +62,7 @@ cdef int days_of_month(int year, int month) noexcept nogil:
 
 
 cdef int64_t days_since_1970(int64_t year, int64_t month, int64_t day) noexcept nogil:
-    """Proleptic Gregorian calendar, counted from March so that leap days come last."""
+    """Counts days in the proleptic Gregorian calendar, from March so that leap days come last."""
     year -= month <= 2
     month = month - 3 if month > 2 else month + 9
     cdef int64_t era = year // 400      # year >= 0 here
@@ -98,7 +98,7 @@ cdef bint read_timestamp(const char* text, size_t length, int64_t* ms) noexcept 
 
 
 cdef int64_t read_clock(const char* text) noexcept nogil:
-    """Seconds of the day from HH:MM:SS (a leap second is allowed), or -1."""
+    """Returns the seconds of the day of an HH:MM:SS (a leap second is allowed), or -1."""
     if text[2] != c':' or text[5] != c':':
         return -1
     cdef int hour = read_digits(text, 2)
@@ -110,7 +110,7 @@ cdef int64_t read_clock(const char* text) noexcept nogil:
 
 
 cdef int64_t read_fraction(const char* text, size_t length, size_t* at) noexcept nogil:
-    """Milliseconds of an optional `.digits`, or -1."""
+    """Returns the milliseconds of an optional `.digits`, or -1."""
     cdef int64_t ms = 0
     cdef int64_t unit = 100
     if at[0] >= length or text[at[0]] != c'.':
@@ -145,7 +145,7 @@ cdef size_t skip_spaces(const char* text, size_t length, size_t at) noexcept nog
 
 
 cdef int read_day(const char* text, size_t length) noexcept nogil:
-    """Monday is 0; -1 for anything else."""
+    """Returns the number of a day's name, 0 for Monday; -1 if it is none."""
     cdef const char* names = b"montuewedthufrisatsun"
     cdef int day
     if length < 3:
@@ -161,7 +161,7 @@ cdef int read_day(const char* text, size_t length) noexcept nogil:
 
 
 cdef int read_minutes(const char* text, size_t length) noexcept nogil:
-    """Minutes of the day from HH:MM, 24:00 included; -1 for anything else."""
+    """Returns the minutes of the day of an HH:MM, 24:00 included; -1 if it is none."""
     if length < 5 or text[2] != c':':
         return -1
     cdef int hour = read_digits(text, 2)
@@ -172,7 +172,8 @@ cdef int read_minutes(const char* text, size_t length) noexcept nogil:
 
 
 cdef bint read_schedule(const char* text, size_t length, vector[int64_t]* pairs) noexcept nogil:
-    """Entries `days times` by commas; days alone are whole days, times alone are every day."""
+    """Reads entries `days times` by commas; days alone are whole days, times alone are every
+    day."""
     cdef vector[pair[int64_t, int64_t]] intervals
     cdef size_t at = 0
     cdef size_t end
@@ -226,7 +227,7 @@ cdef bint read_entry(
 cdef void add_days(
     vector[pair[int64_t, int64_t]]* intervals, int first_day, int last_day, int begin, int end
 ) noexcept nogil:
-    """One interval per day; what runs past Sunday's midnight goes on on Monday."""
+    """Adds one interval per day; one that runs past Sunday's midnight goes on on Monday."""
     cdef int day = first_day
     cdef pair[int64_t, int64_t] interval
     while True:
@@ -270,7 +271,7 @@ cdef size_t host_length(const char* text, size_t length) noexcept nogil:
 
 
 cdef bint is_host(const char* text, size_t length) noexcept nogil:
-    """Labels of letters, digits, `-`, `_` or non-ASCII, none empty; a trailing dot is allowed."""
+    """Allows labels of letters, digits, `-`, `_` or non-ASCII, none empty, and a trailing dot."""
     cdef size_t i
     cdef char c
     cdef bint empty = True

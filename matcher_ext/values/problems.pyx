@@ -1,1 +1,1 @@
-"""What can be wrong with an expression; errors.py says each of them in words."""
+"""Makes the codes of problems an enum of Python's as well (problems.pxd)."""

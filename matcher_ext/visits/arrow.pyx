@@ -4,9 +4,12 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport strcmp, strlen, strncmp
 
-from matcher_ext.values.arena cimport NOTHING
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CompiledCatalog
-from matcher_ext.visits.arrow_cells cimport *
+from matcher_ext.visits.arrow_cells cimport (
+    BITS, DAY, FIXED_LISTED, FLOATING, INSTANT, LARGE_LISTED, LARGE_TEXT, LISTED, NULLS, OTHER,
+    SIGNED, STRUCTURE, TEXT, TEXT_VIEW, UNSIGNED, ArrowArray, ArrowArrayStream, ArrowSchema, Column,
+)
 
 
 # Formats: https://arrow.apache.org/docs/format/CDataInterface.html

@@ -1,4 +1,4 @@
-"""One cell of an Arrow column at a time, from the C data interface's structs to a visit's value.
+"""Reads cells of Arrow columns, one at a time, from the C data interface into a visit's value.
 
 A value that does not fit the attribute's type is malformed, as in any visit.
 """
@@ -89,7 +89,7 @@ cdef struct Column:
     int64_t factor
     uint8_t layout          # Layout
 
-# The next row of a column that may hold a value, or `end`.
+# Finds the next row of a column that may hold a value, or `end`.
 cdef int64_t skip_nulls(
     const vector[Column]* columns, const Column* column, int64_t row, int64_t end
 ) noexcept nogil

@@ -1,27 +1,14 @@
-"""Cells of Arrow columns as a visit's values (arrow_cells.pxd)."""
+"""Finds a cell in its column's buffers and sets the value by its layout (arrow_cells.pxd)."""
 from libc.math cimport floor
-from libc.stdint cimport (
-    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-)
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport (
-    GEO, INTEGER_SET, NOTHING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
-)
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL
 from matcher_ext.visits.visit cimport (
-    Visit,
-    add_integer,
-    add_text,
-    begin_set,
-    clear_visit,
-    end_set,
-    set_boolean,
-    set_float,
-    set_integer,
-    set_malformed,
-    set_point,
-    set_text,
+    Visit, add_integer, add_text, begin_set, clear_visit, end_set, set_boolean, set_float,
+    set_integer, set_malformed, set_point, set_text,
 )
 
 cdef struct Text:
@@ -30,7 +17,8 @@ cdef struct Text:
 
 
 cdef inline bint is_null(const Column* column, int64_t index) noexcept nogil:
-    """`index` counts from the start of the buffers, the array's own offset included."""
+    """Says whether a cell is null; `index` counts from the start of the buffers, offset
+    included."""
     cdef const uint8_t* bits
     if column.layout == NULLS:
         return True
@@ -73,7 +61,7 @@ cdef bint is_coordinate(const Column* column, int64_t index) noexcept nogil:
 
 
 cdef double read_coordinate(const Column* column, int64_t index) noexcept nogil:
-    """A coordinate may be logged as a whole number."""
+    """Reads a coordinate, which may be logged as a whole number."""
     if column.layout == SIGNED:
         return <double>read_signed(column, index)
     return read_floating(column, index)
@@ -171,7 +159,7 @@ cdef bint fits_element(const Column* elements, int type) noexcept nogil:
 cdef bint add_element(
     const Column* elements, int64_t index, uint32_t attribute, int type, Visit* visit
 ) noexcept nogil:
-    """False when the element spoils its set."""
+    """Adds one element to a set; False when the element spoils its set."""
     cdef Text text
     cdef double number
     cdef uint64_t unsigned
@@ -291,7 +279,7 @@ cdef void set_structure(
 cdef int64_t locate(
     const vector[Column]* columns, const Column* column, int64_t row
 ) noexcept nogil:
-    """Where a row's cell is in its buffers, or -1 if it, or a struct around it, is null."""
+    """Finds a row's cell in its buffers; -1 if it, or a struct around it, is null."""
     cdef int64_t index = row
     if column.parent != NOTHING:
         index = locate(columns, &columns[0][column.parent], row)
@@ -328,7 +316,7 @@ cdef void read_cell(
 cdef int64_t skip_nulls(
     const vector[Column]* columns, const Column* column, int64_t row, int64_t end
 ) noexcept nogil:
-    """The next row that may hold a value: whole bytes of nulls are passed over at once."""
+    """Finds the next row that may hold a value; passes over whole bytes of nulls at once."""
     cdef const uint8_t* bits
     cdef int64_t shift = column.array.offset
     if column.layout == NULLS:

@@ -1,19 +1,20 @@
-"""One known value against the operands of one canonical predicate, type by type.
+"""Compares one known value with the operands of one canonical predicate, type by type.
 
-Negation and missing values are the caller's (visit.pxd): here everything is true or false.
+Negation and missing values are the caller's (predicate_tests.pxd): here everything is true or
+false.
 """
 from libc.stdint cimport int64_t, uint32_t
 
-from matcher_ext.values.arena cimport Predicate, PredicateView
+from matcher_ext.values.predicate cimport Predicate, PredicateView
 
-# Booleans, integers, time stamps.
+# Tests Booleans, integers and time stamps.
 cdef bint test_number(
     const Predicate* predicate, const int64_t* words, int64_t value
 ) noexcept nogil
 cdef bint test_float(
     const Predicate* predicate, const int64_t* words, double value
 ) noexcept nogil
-# A text is a word with its pool, see arena.pxd.
+# Tests a text, which is a word with its pool (spans.pxd).
 cdef bint test_string(
     PredicateView view, const Predicate* predicate, const char* pool, int64_t value
 ) noexcept nogil

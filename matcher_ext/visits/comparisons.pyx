@@ -1,12 +1,16 @@
-"""One known value against the operands of one canonical predicate, type by type."""
+"""Compares numbers, texts, schedules and places (comparisons.pxd)."""
 from libc.math cimport asin, cos, fmin, sin, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport *
 from matcher_ext.values.literals cimport fold, host_length
-from matcher_ext.values.predicates cimport find_integer, find_text
+from matcher_ext.values.ordering cimport find_integer, find_text
+from matcher_ext.values.predicate cimport (
+    BETWEEN, CONTAINS, ENDS_WITH, EQUAL, IN, LESS, LESS_EQUAL, STARTS_WITH, UNDER, Predicate,
+    PredicateView, float_of,
+)
+from matcher_ext.values.spans cimport compare_text, text_length, text_offset, text_word
 
 cdef extern from * nogil:
     """
@@ -27,7 +31,7 @@ cdef enum:
 cdef bint test_number(
     const Predicate* predicate, const int64_t* words, int64_t value
 ) noexcept nogil:
-    """Booleans, integers, time stamps."""
+    """Tests Booleans, integers and time stamps."""
     cdef const int64_t* found
     if predicate.test == EQUAL:
         return value == words[0]
@@ -107,7 +111,8 @@ cdef size_t next_character(const char* text, size_t n, size_t at) noexcept nogil
 cdef bint test_pattern(
     const char* text, size_t n, const char* pattern, size_t m
 ) noexcept nogil:
-    """`*` any characters, `?` one: greedy, going back only to the last star, so O(n * m)."""
+    """Matches `*` with any characters, `?` with one: greedy, goes back only to the last star, O(n
+    m)."""
     cdef size_t i = 0
     cdef size_t j = 0
     cdef size_t star = m
@@ -145,7 +150,7 @@ cdef size_t longest_text(PredicateView view, const Predicate* predicate) noexcep
 cdef bint test_host(
     PredicateView view, const Predicate* predicate, const char* text, size_t length
 ) noexcept nogil:
-    """Each suffix at a label boundary is looked up."""
+    """Looks up each suffix that begins at a label."""
     cdef vector[char] folded
     cdef size_t i, longest
     length = host_length(text, length)
@@ -174,7 +179,8 @@ cdef bint test_schedule(const int64_t* pairs, uint32_t count, int64_t minute) no
 
 
 cdef double distance_km(double lat1, double lon1, double lat2, double lon2) noexcept nogil:
-    """Haversine on a sphere of 6371.0088 km; operation by operation as the plain evaluator."""
+    """Measures by haversine on a sphere of 6371.0088 km, step by step as the plain evaluator
+    does."""
     cdef double radian = 3.141592653589793 / 180.0
     cdef double a = sin((lat2 - lat1) * radian / 2.0)
     cdef double b = sin((lon2 - lon1) * radian / 2.0)
@@ -185,7 +191,7 @@ cdef double distance_km(double lat1, double lon1, double lat2, double lon2) noex
 cdef bint is_inside(
     const int64_t* words, uint32_t count, double latitude, double longitude
 ) noexcept nogil:
-    """Even-odd rule on the plane of degrees: edges crossed on the way east."""
+    """Counts the edges crossed on the way east: the even-odd rule on the plane of degrees."""
     cdef bint inside = False
     cdef uint32_t i
     cdef double lat1 = float_of(words[count - 2])

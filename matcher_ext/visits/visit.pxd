@@ -1,4 +1,4 @@
-"""One visit in typed form, and the test of one canonical predicate against it.
+"""One visit in typed form, by attribute number.
 
 A value of the wrong type is missing and counted in `malformed`. Values are copied in, nothing of
 the caller's is kept. Reuse one Visit for many visits: `clear_visit` touches only what was set.
@@ -6,8 +6,7 @@ the caller's is kept. Reuse one Visit for many visits: `clear_visit` touches onl
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.values.arena cimport Predicate, PredicateView, Truth
-from matcher_ext.values.catalog cimport CatalogTable, CompiledCatalog
+from matcher_ext.values.catalog cimport CatalogTable
 
 cdef struct Value:
     int64_t word        # Boolean, integer, float bits, timestamp ms; text: a span of visit.bytes
@@ -27,9 +26,15 @@ cdef void clear_visit(const CatalogTable* table, Visit* visit) noexcept nogil
 # Setters for compiled callers (a batch's columns). Each checks the attribute's type: what does
 # not fit is counted as malformed. A number may go to integer, float and timestamp attributes, a
 # text to string, timestamp and ip ones. Set an attribute at most once.
-cdef void set_boolean(const CatalogTable* t, Visit* v, uint32_t attribute, bint value) noexcept nogil
-cdef void set_integer(const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value) noexcept nogil
-cdef void set_float(const CatalogTable* t, Visit* v, uint32_t attribute, double value) noexcept nogil
+cdef void set_boolean(
+    const CatalogTable* t, Visit* v, uint32_t attribute, bint value
+) noexcept nogil
+cdef void set_integer(
+    const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value
+) noexcept nogil
+cdef void set_float(
+    const CatalogTable* t, Visit* v, uint32_t attribute, double value
+) noexcept nogil
 cdef void set_text(
     const CatalogTable* t, Visit* v, uint32_t attribute, const char* text, size_t length
 ) noexcept nogil
@@ -37,20 +42,13 @@ cdef void set_point(
     const CatalogTable* t, Visit* v, uint32_t attribute, double latitude, double longitude
 ) noexcept nogil
 cdef void set_malformed(Visit* v, uint32_t attribute) noexcept nogil
-# A set: begin, add each element (False: spoilt), end.
+# A set is begun, given each element, and ended.
 cdef void begin_set(Visit* v, uint32_t attribute) noexcept nogil
 cdef void add_integer(Visit* v, uint32_t attribute, int64_t element) noexcept nogil
 cdef void add_text(Visit* v, uint32_t attribute, const char* text, size_t length) noexcept nogil
 cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept nogil
 
-# 18.0 is 18; False for a fraction and for more than 64 bits.
+# Reads a whole number: 18.0 is 18; False for a fraction and for more than 64 bits.
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
-# False when a required attribute is missing or malformed: the visit matches nothing.
-cdef bint is_eligible(const CatalogTable* table, const Visit* visit) noexcept nogil
-
-# Reads a flat dict (keys that the catalogue does not name are ignored). Needs the GIL.
-cdef int read_visit(CompiledCatalog catalog, object mapping, Visit* visit) except -1
-
-cdef Truth test_predicate(
-    PredicateView view, const Predicate* predicate, const CatalogTable* table, const Visit* visit
-) noexcept nogil
+# Says whether every required attribute is known. A visit that lacks one matches nothing.
+cdef bint has_required(const CatalogTable* table, const Visit* visit) noexcept nogil

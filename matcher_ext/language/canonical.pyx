@@ -1,16 +1,31 @@
-"""A condition as written becomes the canonical predicate that everybody shares.
+"""Rewrites conditions into the few canonical tests, operands in order (canonical.pxd).
 
 Every rewriting here keeps all three truth values: `a < 5` and `a <= 4` of an integer are both
 undefined exactly when it is missing.
 """
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from matcher_ext.values.addresses cimport Address, in_network
-from matcher_ext.values.arena cimport *
+from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport read_schedule
+from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.values.ordering cimport (
+    find_text, sort_floats, sort_integers, sort_networks, sort_texts,
+)
+from matcher_ext.values.predicate cimport (
+    ALL_OF, BETWEEN, BOOLEAN, CONTAINS, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, ENDS_WITH, EQUAL,
+    FLOAT, IN, IN_NETWORK, INSIDE, IP, LESS, LESS_EQUAL, LIKE, ONE_OF, ONLY_OF, PRESENT,
+    STARTS_WITH, STRING, STRING_SET, UNDER, WITHIN, Predicate,
+)
+from matcher_ext.values.spans cimport compare_text, text_length, text_offset, text_word
+from matcher_ext.values.tree cimport (
+    OP_ALL_OF, OP_BARE, OP_BETWEEN, OP_CONTAINS, OP_DURING, OP_ENDS_WITH, OP_EQUAL, OP_GREATER,
+    OP_GREATER_EQUAL, OP_IN_NETWORK, OP_INSIDE, OP_IS_EMPTY, OP_IS_MISSING, OP_IS_PRESENT, OP_LESS,
+    OP_LIKE, OP_NONE_OF, OP_NOT_EQUAL, OP_ONE_OF, OP_ONLY_OF, OP_STARTS_WITH, OP_UNDER, OP_WITHIN,
+    Condition, Tree,
+)
 
 
 cdef uint32_t make_predicate(
@@ -101,7 +116,7 @@ cdef void copy_text(const char* text, uint32_t length, NormalForm* form) noexcep
 cdef void make_range(
     const Tree* tree, const Condition* condition, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """`<` and `>=` are LESS and its negation; where values are discrete, LESS_EQUAL of one less."""
+    """Makes `<` and `>=` LESS and its negation, or of discrete values LESS_EQUAL of one less."""
     cdef uint8_t op = condition.op
     cdef int64_t word = tree.words[condition.first]
     if op == OP_BETWEEN:
@@ -124,7 +139,7 @@ cdef void make_range(
 cdef void make_like(
     const Tree* tree, int64_t word, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """Patterns without inner wildcards are the cheaper tests that they stand for."""
+    """Makes a pattern without inner wildcards the cheaper test that it stands for."""
     cdef const char* text = tree.bytes.data() + text_offset(word)
     cdef uint32_t length = text_length(word)
     cdef bint head = length > 0 and text[0] == c'*'
@@ -145,7 +160,7 @@ cdef void make_like(
 cdef void make_membership(
     const Tree* tree, const Condition* condition, Predicate* predicate, NormalForm* form
 ) noexcept nogil:
-    """Tests of whole values and lists: operands ascending and distinct."""
+    """Makes tests of whole values and lists, with ascending and distinct operands."""
     cdef uint8_t op = condition.op
     cdef uint32_t count
     if op == OP_NOT_EQUAL or op == OP_NONE_OF:
@@ -244,7 +259,8 @@ cdef bint has_parent(const vector[int64_t]* hosts, const char* pool, int64_t hos
 
 
 cdef void reduce_networks(NormalForm* form, uint32_t first) noexcept nogil:
-    """Sorted by base address, a network directly follows the one that contains it."""
+    """Drops networks within others: sorted by base address, one follows the one that contains
+    it."""
     cdef uint32_t count = (<uint32_t>form.words.size() - first) // 3
     cdef int64_t* words = form.words.data() + first
     cdef uint32_t kept = 1

@@ -1,4 +1,4 @@
-"""From the live part of a store to a buffer, one step after another."""
+"""Goes from the live part of a store to a buffer, one step after another (building.pxd)."""
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
@@ -6,16 +6,12 @@ from matcher_ext.freeze.access_choice cimport choose_access
 from matcher_ext.freeze.bit_numbers cimport link_nodes, number_bits
 from matcher_ext.freeze.deferred_intervals cimport defer_tests
 from matcher_ext.freeze.draft cimport Entry, fill_draft
+from matcher_ext.freeze.layout cimport Layout
 from matcher_ext.freeze.leaves cimport index_leaves
 from matcher_ext.freeze.pairs cimport put_pairs
 from matcher_ext.freeze.partitions cimport put_partitions
 from matcher_ext.freeze.records cimport (
-    put_always,
-    put_inner_streams,
-    put_leaf_streams,
-    put_other_entries,
-    put_slots,
-    put_terminals,
+    put_always, put_inner_streams, put_leaf_streams, put_other_entries, put_slots, put_terminals,
 )
 from matcher_ext.freeze.sections cimport put_sections
 from matcher_ext.nodes.store cimport NodeStore

@@ -1,25 +1,15 @@
-"""A condition as written becomes the canonical predicate that everybody shares."""
-from libc.stdint cimport int64_t, uint32_t
-
-from matcher_ext.values.arena cimport Condition, NormalForm, Tree
-from matcher_ext.values.catalog cimport CatalogTable
-
-# Appends the predicate of a condition to the form; returns its index.
-cdef uint32_t make_predicate(
-    const CatalogTable* table,
-    const Tree* tree,
-    const Condition* condition,
-    bint negated,
-    NormalForm* form,
-) noexcept nogil
+"""Sorts operands of predicates and elements of visits, and finds one among sorted ones."""
+from libc.stdint cimport int64_t
 
 cdef extern from * nogil:
     """
+    #ifndef TREELINE_ORDERING
+    #define TREELINE_ORDERING
     #include <algorithm>
     #include <cstdint>
     #include <cstring>
 
-    // Texts are words (offset << 32 | length) with their pool; see arena.pxd.
+    // Texts are words (offset << 32 | length) with their pool; see spans.pxd.
     struct TextLess {
         const char* left;
         const char* right;
@@ -33,12 +23,12 @@ cdef extern from * nogil:
     static inline void sort_texts(int64_t* first, int64_t* last, const char* pool) {
         std::sort(first, last, TextLess{pool, pool});
     }
-    // Lower bound of a text of another pool among sorted texts.
+    // Finds the lower bound of a text of another pool among sorted texts.
     static inline const int64_t* find_text(const int64_t* first, const int64_t* last,
                                            const char* pool, int64_t text, const char* text_pool) {
         return std::lower_bound(first, last, text, TextLess{pool, text_pool});
     }
-    // Floats as their bits; none is NaN.
+    // Sorts floats that are given as their bits; none is NaN.
     static inline void sort_floats(int64_t* first, int64_t* last) {
         std::sort(first, last, [](int64_t a, int64_t b) {
             double x, y;
@@ -61,6 +51,7 @@ cdef extern from * nogil:
             return a.prefix < b.prefix;
         });
     }
+    #endif
     """
     void sort_texts(int64_t* first, int64_t* last, const char* pool)
     const int64_t* find_text(

@@ -1,24 +1,18 @@
-"""Hash-consed nodes with use counts. Knows nothing of visits, ids or matching."""
+"""Hash-consed nodes with use counts (shared_nodes.pxd). Knows nothing of visits, ids or
+matching."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.probing cimport find_empty, first_place, next_place
 from matcher_ext.nodes.definitions cimport find_named
 from matcher_ext.nodes.reorganise cimport cover_children, forget_parent, list_content, tie_node
-from matcher_ext.values.arena cimport (
-    NORMAL_PREDICATE,
-    NORMAL_REFERENCE,
-    NOTHING,
-    NormalForm,
-    NormalNode,
-    Predicate,
-    PredicateView,
-    holds_text,
-    node_equal,
-    predicate_copy,
-    predicate_equal,
-    text_length,
-    view_predicates,
+from matcher_ext.nodes.store cimport NodeStore, StoredNode, is_inner, view_store
+from matcher_ext.values.normal_form cimport (
+    NORMAL_PREDICATE, NORMAL_REFERENCE, NormalForm, NormalNode, node_equal, view_predicates,
 )
+from matcher_ext.values.predicate cimport Predicate, holds_text, predicate_copy, predicate_equal
+from matcher_ext.values.spans cimport text_length
 
 cdef enum:
     FEW = 1024      # links, words or bytes whose waste does not matter
@@ -37,22 +31,11 @@ cdef void open_store(NodeStore* store) noexcept nogil:
     store.stamp = 0
 
 
-cdef PredicateView view_store(const NodeStore* store) noexcept nogil:
-    cdef PredicateView view
-    view.predicates = store.predicates.data()
-    view.words = store.words.data()
-    view.bytes = store.bytes.data()
-    return view
-
-
-# The table: linear probing, removal by shifting back, at most half full.
+# The table: open addressing (probing.pxd), removal by shifting back, at most half full.
 
 cdef void place(NodeStore* store, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t slot = store.nodes[node].hash & mask
-    while store.table[slot] != NOTHING:
-        slot = (slot + 1) & mask
-    store.table[slot] = node
+    store.table[find_empty(store.table.data(), store.nodes[node].hash, mask)] = node
 
 
 cdef void grow_table(NodeStore* store) noexcept nogil:
@@ -66,16 +49,16 @@ cdef void grow_table(NodeStore* store) noexcept nogil:
 
 cdef void unplace(NodeStore* store, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t hole = store.nodes[node].hash & mask
+    cdef size_t hole = first_place(store.nodes[node].hash, mask)
     cdef size_t slot, home
     while store.table[hole] != node:
-        hole = (hole + 1) & mask
+        hole = next_place(hole, mask)
     slot = hole
     while True:
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
         if store.table[slot] == NOTHING:
             break
-        home = store.nodes[store.table[slot]].hash & mask
+        home = first_place(store.nodes[store.table[slot]].hash, mask)
         # An entry may fill the hole unless its home lies after the hole, up to the entry.
         if ((slot - home) & mask) >= ((slot - hole) & mask):
             store.table[hole] = store.table[slot]
@@ -88,7 +71,7 @@ cdef void unplace(NodeStore* store, uint32_t node) noexcept nogil:
 cdef bint is_same(
     NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """Full comparison; linear, because what was found equal is remembered in the memo."""
+    """Compares in full, in linear time: the memo remembers what was found equal."""
     if store.memo[node] != NOTHING:
         return store.memo[node] == stored
     cdef const StoredNode* a = &store.nodes[stored]
@@ -121,7 +104,7 @@ cdef bint is_same(
 cdef bint is_same_nested(
     NodeStore* store, uint32_t stored, const NormalForm* form, uint32_t node
 ) noexcept nogil:
-    """By what its links flatten to."""
+    """Compares a node with nested links by what they flatten to."""
     cdef const NormalNode* wanted = &form.nodes[node]
     cdef vector[uint32_t] content
     cdef uint32_t i
@@ -136,7 +119,7 @@ cdef bint is_same_nested(
 
 cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noexcept nogil:
     cdef size_t mask = store.table.size() - 1
-    cdef size_t slot = form.nodes[node].hash & mask
+    cdef size_t slot = first_place(form.nodes[node].hash, mask)
     if not store.sharing:
         return NOTHING
     if store.memo[node] != NOTHING:
@@ -144,7 +127,7 @@ cdef uint32_t find(NodeStore* store, const NormalForm* form, uint32_t node) noex
     while store.table[slot] != NOTHING:
         if is_same(store, store.table[slot], form, node):
             return store.table[slot]
-        slot = (slot + 1) & mask
+        slot = next_place(slot, mask)
     return NOTHING
 
 
@@ -184,7 +167,7 @@ cdef inline bint keeps_parts(const NodeStore* store) noexcept nogil:
 cdef bint is_of_part(
     const NormalForm* form, uint32_t part, uint32_t child, uint32_t* at
 ) noexcept nogil:
-    """Whether a part has this child. Both are asked for by hash, ascending: `at` goes along."""
+    """Says whether a part has this child. Callers ask by ascending hash, and `at` goes along."""
     cdef const uint32_t* children = form.edges.data() + form.nodes[part].first
     cdef uint64_t hash = form.nodes[child].hash
     cdef uint32_t i
@@ -322,7 +305,8 @@ cdef void compact_links(NodeStore* store) noexcept nogil:
 
 
 cdef void compact_values(NodeStore* store) noexcept nogil:
-    """Predicates keep their numbers. Places are 32 bits wide: waste must not use them up."""
+    """Copies values that are in use; predicates keep their numbers. Places have 32 bits, which
+    waste must not use up."""
     cdef vector[Predicate] copies
     cdef vector[int64_t] words
     cdef vector[char] bytes
