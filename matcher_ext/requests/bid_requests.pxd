@@ -11,7 +11,7 @@ from matcher_ext.visits.visit cimport Visit
 
 cdef enum:
     MOST_IMPS = 25          # that are answered in one go; more are answered in steps, in general
-    MOST_SHARED = 128 << 10  # bytes beside the impressions, read again for each of several; the same
+    MOST_SHARED = 128 << 10  # bytes beside the impressions, read again for each; the same
     MOST_COUNTED = 100      # those beyond are refused, and not asked for
 
 # False: it is given back.

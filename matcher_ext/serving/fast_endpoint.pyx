@@ -208,7 +208,7 @@ cdef class Desk:
 
 cdef class Batch:
     def read_on(self, double seconds):
-        """Reads for so long, or all; False, with nothing done, where the general way has to decide."""
+        """Reads for so long, or all; False, with nothing done, if the general way has to decide."""
         return self._read(seconds)
 
     cdef bint _read(self, double seconds) except -1:
