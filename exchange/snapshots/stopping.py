@@ -43,7 +43,7 @@ def note_manifest(
         number=base, position=manifest.position, manifest=manifest
     )
     if is_new:
-        stops = add_gone(directory, stops, manifest)
+        stops = add_gone(directory, add_untold(stops, manifest), manifest)
     if is_new or (stops.floor_of(manifest.snapshot_id) is None and not manifest.is_held):
         stops = with_snapshot(stops, KeptSnapshot(manifest.snapshot_id, manifest.read_at, base))
     stops = replace(stops, number=base, manifest=manifest)
@@ -101,10 +101,21 @@ def add_changes(stops: Stops) -> Stops:
         touched = find_touched(changes)
     if not changes:
         return stops
-    closed = {edge_name(edge_id): CLOSED for edge_id in changes.ids.get(ChangeKind.EDGE, ())}
-    added = stops.with_touched(stops.number + 1, touched, closed)
+    added = stops.with_touched(stops.number + 1, touched, close_edges(changes))
     kept = () if ChangeKind.EDGE in changes.many else added.snapshots
     return replace(added, position=position, snapshots=kept)
+
+
+def add_untold(stops: Stops, manifest: Manifest) -> Stops:
+    """What the new snapshot has and no record told: the older ones do not know of it. In the
+    transaction that makes it live, so a little more may be found, which the next record tells."""
+    changes = read_changes(stops.position)
+    added = stops.with_touched(manifest.delta, find_touched(changes), close_edges(changes))
+    return replace(added, position=manifest.position)
+
+
+def close_edges(changes: Changes) -> dict[str, str]:
+    return {edge_name(edge_id): CLOSED for edge_id in changes.ids.get(ChangeKind.EDGE, ())}
 
 
 def with_snapshot(stops: Stops, kept: KeptSnapshot) -> Stops:

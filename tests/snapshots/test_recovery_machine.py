@@ -220,6 +220,19 @@ def test_a_server_that_starts_over_a_damage_recovers(damaged: type[DamagedExchan
     assert damaged.recovered > 0
 
 
+def test_an_edge_closed_between_two_builds_is_closed_in_the_older_one(
+    damaged: type[DamagedExchange],
+) -> None:
+    """Though no record told of it."""
+    machine = damaged()
+    machine.begin()
+    machine.change_graph(0, 5, False)
+    machine.change_graph(1, 40, False)
+    machine.build()
+    machine.damage_and_restart("index removed", False)
+    assert damaged.recovered > 0
+
+
 def test_a_build_that_waits_when_somebody_goes_back_is_no_mending(
     damaged: type[DamagedExchange],
 ) -> None:
