@@ -25,13 +25,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as sf
 
+from pipelines.compact import compact_day
 from pipelines.matching import INDEX_FILE, MATCHES, MatchVisits, SnapshotSource, open_checked
 from pipelines.partitions import DayStore
-from pipelines.session import JavaMissingError, is_local, start_session
+from pipelines.session import EXIT_UNABLE, JavaMissingError, is_local, start_session
 from pipelines.truth_rates import measure_rates, write_rates
 from pipelines.visit_log import ADDED, DAY, NEEDED, SOURCE_FILE, SOURCE_ROW, column, read_day
 
-EXIT_UNABLE, EXIT_ORPHANED = 2, 3
+EXIT_ORPHANED = 3
 # Much of a day is planning, and its last steps are single tasks: a second day fills the gaps.
 DAYS_AT_ONCE = 2
 COUNTED, MALFORMED, DUPLICATE = "counted", "malformed", "duplicate"
@@ -150,6 +151,7 @@ def load_index(spark: SparkSession, job: Job) -> Index:
 def run_day(spark: SparkSession, job: Job, index: Index, store: DayStore, day: date) -> DayDone:
     started = time.monotonic()
     store.finish_interrupted(day)
+    compact_day(spark, job.visits, day)
     log = read_day(spark, job.visits, day, index.attributes)
     if not log:
         return DayDone(str(day), "no_log", index.snapshot_id)
