@@ -1,6 +1,7 @@
 """Job: brings what servers wrote of a day, a file per process and minute, into its day's folder.
 
-    python -m pipelines compact --visits LOG --first-day 2026-11-16 [--last-day D] [--master local[2]]
+    python -m pipelines compact --visits LOG --first-day 2026-11-16 [--last-day 2026-11-17] \\
+        [--master local[2]]
 
 Sorted by publisher, so that no job has to. Running again is safe: what came late is added, nothing
 is added twice. Prints one JSON line per day. `eligible_visits` does the same before it counts.
