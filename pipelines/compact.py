@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
@@ -65,8 +65,17 @@ def compact_day(spark: SparkSession, log: str, day: date) -> DayCompacted:
     days = LogDays(spark, log, ORIGIN, replaces=False)
     claimed = f"{log.rstrip('/')}/{CLAIMED}/dt={day}"
     finish(days, day, claimed)
-    if not days.files.exists(claimed) and not claim(days, log, day, claimed):
-        return DayCompacted(str(day))
+    done = DayCompacted(str(day))
+    if days.files.exists(claimed):  # by a job that was killed
+        done = add_claimed(spark, days, day, claimed, done)
+    if claim(days, log, day, claimed):
+        done = add_claimed(spark, days, day, claimed, done)
+    return done
+
+
+def add_claimed(
+    spark: SparkSession, days: LogDays, day: date, claimed: str, before: DayCompacted
+) -> DayCompacted:
     paths = [f"{claimed}/{name}" for name in days.files.names_in(claimed) if is_part(name)]
     tables = read_files(spark.read, paths)
     staged = days.stage(day, tables, sum(days.files.size_of(path) for path in paths))
@@ -76,7 +85,7 @@ def compact_day(spark: SparkSession, log: str, day: date) -> DayCompacted:
     finally:
         days.discard(staged)
     finish(days, day, claimed)
-    return DayCompacted(str(day), len(paths), visits)
+    return replace(before, files=before.files + len(paths), visits=before.visits + visits)
 
 
 def finish(days: LogDays, day: date, claimed: str) -> None:

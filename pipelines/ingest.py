@@ -194,7 +194,7 @@ class ReadLines:
         kind = pa.struct(list(reader.maker.schema))
         for batch in batches:
             results = [result for row in batch.to_pylist() for result in read_line(reader, row)]
-            visits = pa.array([each.get(VISIT) for each in results], kind)
+            visits = pa.array([each.get(VISIT) for each in results], kind).cast(for_spark(kind))
             texts = [
                 pa.array([each.get(name) for each in results], pa.string())
                 for name in (LINE, SOURCE, REASON, DETAIL)
@@ -202,6 +202,16 @@ class ReadLines:
             yield pa.RecordBatch.from_arrays(
                 [visits, *texts], [VISIT, LINE, SOURCE, REASON, DETAIL]
             )
+
+
+def for_spark(kind: pa.StructType) -> pa.StructType:
+    """Of Arrow's moments it reads only those in microseconds; it writes milliseconds."""
+    return pa.struct(
+        [
+            each.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(each.type) else each
+            for each in kind
+        ]
+    )
 
 
 def read_line(reader: LineReader, row: dict[str, Any]) -> list[dict[str, Any]]:

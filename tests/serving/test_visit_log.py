@@ -1,4 +1,4 @@
-"""The visit log as servers write it: what is in it, whose visits, how long, and what a kill costs."""
+"""The visit log as servers write it: what is in it, whose visits, how long, what a kill costs."""
 
 from __future__ import annotations
 
