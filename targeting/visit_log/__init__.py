@@ -4,9 +4,9 @@ Servers write it, jobs read it and write it again, pages look into it; none know
 kept, how long, and how people are hidden in it is written down in `pipelines/README.md`.
 """
 
+from matcher_ext.visits import PUBLISHER
 from targeting.visit_log.columns import (
     ARROW_TYPES,
-    PUBLISHER,
     SALT,
     TIME,
     USER,

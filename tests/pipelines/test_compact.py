@@ -15,11 +15,12 @@ from django.conf import settings
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from pipelines import compact, log_days
+from pipelines import log_days
 from pipelines.compact import DayCompacted, compact_day
 from pipelines.eligible_visits import run_days
 from pipelines.file_system import FileSystem
 from pipelines.log_days import LogDays
+from pipelines.session import EXIT_UNABLE
 from pipelines.visit_log import read_day
 from targeting.visit_log import (
     VISIT_ID,
@@ -232,4 +233,4 @@ def test_jobs_are_listed() -> None:
     for job in ("eligible-visits", "compact", "ingest"):
         assert f"  {job} " in listed.stdout
     wrong = subprocess.run([*command, "no-such-job"], cwd=settings.BASE_DIR, capture_output=True)
-    assert wrong.returncode == compact.EXIT_UNABLE
+    assert wrong.returncode == EXIT_UNABLE

@@ -130,6 +130,7 @@ def read_kept(kept: Kept) -> tuple[Any, ...]:
         for name, value in kept.read_visit().items()
         if name not in ("time", "local_time")
     }
+    assert kept.booking_ids is not None
     return repr(sorted(visit.items())), sorted(kept.booking_ids.tolist())
 
 
