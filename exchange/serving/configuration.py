@@ -60,12 +60,14 @@ def read_configuration() -> Configuration:
         answers_dir=env_path("TREELINE_ANSWER_LOG_DIR", var / "answers"),
         answers_days=env_int("TREELINE_ANSWER_LOG_DAYS", 14),
         answers_bytes=env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000) * 1_000_000,
-        answers_salt=read_salt("ANSWER", var) if every else "",
+        answers_salt=read_salt("TREELINE_ANSWER_LOG_SALT", var / "answer-log-salt")
+        if every
+        else "",
         visits_one_in=one_in,
         visits_dir=env_path("TREELINE_VISIT_LOG_DIR", var / "visits"),
         visits_days=env_int("TREELINE_VISIT_LOG_DAYS", 35),
         visits_bytes=env_int("TREELINE_VISIT_LOG_MEGABYTES", 50_000) * 1_000_000,
-        visits_salt=read_salt("VISIT", var) if one_in else "",
+        visits_salt=read_salt("TREELINE_VISIT_LOG_SALT", var / "visit-log-salt") if one_in else "",
         log_level=env_text("TREELINE_LOG_LEVEL", "INFO"),
     )
 
@@ -86,11 +88,10 @@ def read_one_in(name: str) -> int:
     return one_in
 
 
-def read_salt(log: str, var: Path) -> str:
+def read_salt(name: str, kept_in: Path) -> str:
     """Hashes what of a visit could name a person before it is kept. Of the log's own: whoever
     changes or learns the key of people's sessions neither changes nor learns who is who in it. Kept
     away from the log, which is for others to read; several machines share it by the setting."""
-    name, kept_in = f"TREELINE_{log}_LOG_SALT", var / f"{log.lower()}-log-salt"
     given = env_text(name)
     if given and len(given) < SALT_CHARACTERS:
         raise SettingError(f"{name} must be a random text of at least {SALT_CHARACTERS} characters")
@@ -98,8 +99,7 @@ def read_salt(log: str, var: Path) -> str:
         return given or keep_salt(kept_in)
     except OSError as error:
         raise SettingError(
-            f"the {log.lower()} log's salt cannot be kept in {kept_in} ({error.strerror}): "
-            f"set {name}"
+            f"a log's salt cannot be kept in {kept_in} ({error.strerror}): set {name}"
         ) from error
 
 
