@@ -17,7 +17,7 @@ import numpy
 import pyarrow as pa
 
 from exchange.serving.instruments import ANSWERS_DROPPED
-from exchange.serving.kept import MOST_KEPT, Kept, KeptLog, Retention
+from exchange.serving.kept import MOST_KEPT, Kept, KeptLog, Retention, read_visits
 
 USER_ID = "user.id"
 SCHEMA = pa.schema(
@@ -56,7 +56,7 @@ class AnswerLog(KeptLog):
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
         """One, by columns, and bookings as the arrays that they are: a list of numbers for each
         would hold the interpreter for half a second, and every request with it."""
-        visits = [each.read_visit() for each in kept]
+        visits = list(read_visits(kept))
         ids = [numpy.sort(each.booking_ids) for each in kept if each.booking_ids is not None]
         ends = numpy.cumsum([0, *map(len, ids)])
         table = pa.Table.from_arrays(

@@ -15,7 +15,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -57,17 +57,32 @@ class Kept(NamedTuple):
     booking_ids: Integers | None
 
     def read_visit(self) -> Mapping[str, object]:
-        if isinstance(self.visit, Mapping):
-            return self.visit
-        body, imp, publisher, moment, *_ = self.visit
-        request = request_decoder.decode(body)
-        if imp is None:
-            flat = flatten(request.visit or {}, self.live.attributes)
-        else:
-            sources = self.live.opened.sources
-            flat = read_impressions(request.bid_request or {}, sources)[imp].visit
+        (visit,) = read_visits([self])
+        return visit
+
+
+def read_visits(kept: Iterable[Kept]) -> Iterator[Mapping[str, object]]:
+    """Each as it was asked. A bid request is read once for its imps, which follow each other."""
+    read: tuple[LiveSnapshot, bytes] | None = None
+    visits: list[dict[str, object]] = []
+    for live, visit, _ in kept:
+        if isinstance(visit, Mapping):
+            yield visit
+            continue
+        body, imp, publisher, moment, *_ = visit
+        if read is None or live is not read[0] or body is not read[1]:
+            read, visits = (live, body), read_request(live, body)
+        flat = dict(visits[imp or 0])
         stamp_milliseconds(flat, publisher, moment)
-        return flat
+        yield flat
+
+
+def read_request(live: LiveSnapshot, body: bytes) -> list[dict[str, object]]:
+    request = request_decoder.decode(body)
+    if request.visit is not None:
+        return [flatten(request.visit, live.attributes)]
+    imps = read_impressions(request.bid_request or {}, live.opened.sources)
+    return [imp.visit for imp in imps]
 
 
 class KeptLog(ABC):

@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from exchange.serving.instruments import VISITS_DROPPED
-from exchange.serving.kept import Kept, KeptLog, Retention
+from exchange.serving.kept import Kept, KeptLog, Retention, read_visits
 from exchange.serving.live import LiveSnapshot
 from matcher_ext.serving.choosing import choose
 from matcher_ext.values import CompiledCatalog
@@ -66,8 +66,7 @@ class VisitLog(KeptLog):
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
         """One for each day and snapshot: nearly always one."""
         groups: dict[tuple[date, CompiledCatalog], list[Mapping[str, object]]] = {}
-        for each in kept:
-            visit = each.read_visit()
+        for each, visit in zip(kept, read_visits(kept), strict=True):
             key = (day_of(visit), each.live.index.snapshot.catalog)
             groups.setdefault(key, []).append(visit)
         for (day, catalog), visits in groups.items():

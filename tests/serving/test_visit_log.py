@@ -215,6 +215,24 @@ def test_rows_have_their_user_under_both_salts(service: EligibilityService, tmp_
     assert "u-7" not in str(row)
 
 
+def test_many_imps_of_many_requests_are_told_apart(tmp_path: Path) -> None:
+    requests = [bid_request_of(f"user-{number}") for number in range(3)]
+    for number, request in enumerate(requests):
+        request["imp"] = [{"id": str(n), "tagid": f"{number}/{n:02}"} for n in range(20)]
+    with logging_server(tmp_path, TREELINE_VISIT_LOG_ONE_IN="1") as server:
+        ask(server, [{"bid_request": requests[0]}, {"bid_request": requests[1]}])
+        ask_batch(server, [visit("x"), {"bid_request": requests[2]}, visit("y")])
+    rows = by_place(read_log(incoming_folder(tmp_path / "visits")).to_pylist())
+    day = rows[0]["time"].date()
+    expected = [
+        (f"{number}/{n:02}", hashed(f"user-{number}", day))
+        for number in range(3)
+        for n in range(20)
+    ]
+    expected += [("x", hashed("u-7", day)), ("y", hashed("u-7", day))]
+    assert [(row["imp.placement_id"], row[USER]) for row in rows] == expected
+
+
 @pytest.fixture
 def service(tmp_path: Path) -> EligibilityService:
     publish(SnapshotDirectory(tmp_path / "snapshots"), {3: "true"}, catalog=CATALOG)
