@@ -22,16 +22,18 @@ from datetime import date, timedelta
 from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import DataFrame, Row, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as sf
 
+from pipelines.compact import compact_day
 from pipelines.matching import INDEX_FILE, MATCHES, MatchVisits, SnapshotSource, open_checked
 from pipelines.partitions import DayStore
-from pipelines.session import JavaMissingError, is_local, start_session
+from pipelines.session import EXIT_UNABLE, JavaMissingError, is_local, start_session
 from pipelines.truth_rates import measure_rates, write_rates
 from pipelines.visit_log import ADDED, DAY, NEEDED, SOURCE_FILE, SOURCE_ROW, column, read_day
+from targeting.visit_log import WEIGHT
 
-EXIT_UNABLE, EXIT_ORPHANED = 2, 3
+EXIT_ORPHANED = 3
 # Much of a day is planning, and its last steps are single tasks: a second day fills the gaps.
 DAYS_AT_ONCE = 2
 COUNTED, MALFORMED, DUPLICATE = "counted", "malformed", "duplicate"
@@ -150,6 +152,7 @@ def load_index(spark: SparkSession, job: Job) -> Index:
 def run_day(spark: SparkSession, job: Job, index: Index, store: DayStore, day: date) -> DayDone:
     started = time.monotonic()
     store.finish_interrupted(day)
+    compact_day(spark, job.visits, day)
     log = read_day(spark, job.visits, day, index.attributes)
     if not log:
         return DayDone(str(day), "no_log", index.snapshot_id)
@@ -184,7 +187,8 @@ def judge_rows(log: list[DataFrame]) -> DataFrame:
     A row counts on the day whose log holds it, also when it is late; its own time decides which
     flights it falls into. Of several rows with one id the earliest counts, on every run the same.
     """
-    parts = [part.select(*[column(name) for name in (*NEEDED.names, *ADDED)]) for part in log]
+    decisive = (*NEEDED.names, WEIGHT, *ADDED)
+    parts = [part.select(*[column(name) for name in decisive]) for part in log]
     begin = column(DAY).cast("timestamp")
     publisher, moment = column("publisher.id"), column("time")
     is_malformed = (
@@ -205,6 +209,7 @@ def judge_rows(log: list[DataFrame]) -> DataFrame:
             publisher.alias("publisher"),
             "fate",
             (moment < begin).alias("is_late"),
+            WEIGHT,
             SOURCE_FILE,
             SOURCE_ROW,
         )
@@ -215,11 +220,16 @@ def count_daily(keys: DataFrame) -> DataFrame:
     """Per publisher, what the log held; rows that name no publisher come under null."""
     counted = column("fate") == COUNTED
     return keys.groupBy("publisher").agg(
-        sf.count_if(counted).alias("visits"),
-        sf.count_if(column("fate") == MALFORMED).alias("malformed"),
-        sf.count_if(column("fate") == DUPLICATE).alias("duplicates"),
-        sf.count_if(counted & column("is_late")).alias("late"),
+        sum_weights(counted).alias("visits"),
+        sum_weights(column("fate") == MALFORMED).alias("malformed"),
+        sum_weights(column("fate") == DUPLICATE).alias("duplicates"),
+        sum_weights(counted & column("is_late")).alias("late"),
     )
+
+
+def sum_weights(condition: Column) -> Column:
+    """How many visits the rows stand for that meet the condition."""
+    return sf.sum(sf.when(condition, column(WEIGHT)).otherwise(0))
 
 
 def match_visits(log: list[DataFrame], keys: DataFrame, index: Index) -> DataFrame:

@@ -13,6 +13,8 @@ class FileSystem:
         context: Any = spark._jsc
         self._path: Any = jvm.org.apache.hadoop.fs.Path
         self._files: Any = self._path(root).getFileSystem(context.hadoopConfiguration())
+        # Parquet checks itself; files of check sums would be left behind by whoever removes ours.
+        self._files.setWriteChecksum(False)
 
     def exists(self, path: str) -> bool:
         return bool(self._files.exists(self._path(path)))
@@ -24,6 +26,9 @@ class FileSystem:
         return sorted(
             entry.getPath().getName() for entry in self._files.listStatus(self._path(folder))
         )
+
+    def size_of(self, path: str) -> int:
+        return int(self._files.getFileStatus(self._path(path)).getLen())
 
     def make_folder(self, path: str) -> None:
         self._files.mkdirs(self._path(path))

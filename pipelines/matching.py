@@ -12,11 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from matcher_ext import Snapshot
 from matcher_ext.plan import Identity, Mark
+from targeting.visit_log import WEIGHT
 
 INDEX_FILE = "index.atree"
 BOOKINGS_FILE = "bookings.arrow"
@@ -111,14 +113,25 @@ class MatchVisits:
         wrong_values = 0
         for batch in batches:
             visits = pa.RecordBatch.from_struct_array(batch.column(0))
-            totals += index.snapshot.count_batch(visits)
-            wrong_values += int(index.snapshot.malformed_rows(visits).sum())
+            for weight, some in split_by_weight(visits):
+                totals += weight * index.snapshot.count_batch(some)
+                wrong_values += weight * int(index.snapshot.malformed_rows(some).sum())
         matched = pa.array(np.flatnonzero(totals))
         nothing = pa.array(np.zeros(len(matched), np.int64))
         eligible = pa.array(totals).take(matched)
         campaigns, publishers = index.campaign_ids.take(matched), index.publishers.take(matched)
         yield as_matches(campaigns, publishers, eligible, nothing)
         yield as_matches([None], [None], [0], [wrong_values])
+
+
+def split_by_weight(visits: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Nearly always all of them at once: servers of one log keep one user in the same number."""
+    if WEIGHT not in visits.schema.names:
+        yield 1, visits
+        return
+    weights = visits.column(WEIGHT)
+    for weight in pc.unique(weights):
+        yield weight.as_py(), visits.filter(pc.equal(weights, weight))
 
 
 def as_matches(*columns: Any) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 PACKAGE = Path(__file__).resolve().parent
 ROWS_PER_BATCH = 8192
+EXIT_UNABLE = 2  # the job could not start, and its last line says why
 JAVA_OF_SETUP = Path(sys.prefix) / "java"
 
 
@@ -61,6 +62,8 @@ def every_master() -> dict[str, str]:
         "spark.sql.caseSensitive": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
         "spark.ui.showConsoleProgress": "false",
+        # As servers and the demo write the visit log.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     }
 
 

@@ -12,9 +12,17 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from pipelines.file_system import FileSystem
+from targeting.visit_log import WEIGHT
 
 # What a row must have to count; of another type it counts as null.
 NEEDED = StructType(
@@ -24,6 +32,8 @@ NEEDED = StructType(
         StructField("publisher.id", StringType()),
     ]
 )
+# A log that says nothing of it stands for itself.
+COUNTED_AS = StructField(WEIGHT, LongType())
 LOCAL_TIME = "local_time"
 DAY, SOURCE_FILE, SOURCE_ROW = "dt", "source_file", "source_row"
 ADDED = (DAY, SOURCE_FILE, SOURCE_ROW)
@@ -34,8 +44,8 @@ def read_day(
 ) -> list[DataFrame]:
     """The day's rows: one table for each set of column types in the log; none without a log.
 
-    Each has the columns of NEEDED and ADDED, and those of the attributes that it carries: an
-    absent column is a missing attribute, and narrower batches are quicker.
+    Each has the columns of NEEDED and ADDED, how many visits a row stands for, and the attributes
+    that it carries: an absent column is a missing attribute, and narrower batches are quicker.
     """
     folder = f"{root.rstrip('/')}/dt={day}"
     names = FileSystem(spark, root).names_in(folder)
@@ -68,10 +78,11 @@ def read_files(reader: DataFrameReader, paths: list[str]) -> list[DataFrame]:
 
 def choose_columns(rows: DataFrame, attributes: Collection[str]) -> DataFrame:
     """In an order of our own, so that files with other orders give the same plan."""
-    passed_on = set(rows.columns) & set(attributes) - {*NEEDED.names, LOCAL_TIME}
+    passed_on = set(rows.columns) & set(attributes) - {*NEEDED.names, LOCAL_TIME, WEIGHT}
     chosen = rows.select(
         *[need(rows, field) for field in NEEDED],
         *[column(name) for name in sorted(passed_on)],
+        sf.greatest(need(rows, COUNTED_AS), sf.lit(1)).alias(WEIGHT),
         column(DAY),
         sf.col("_metadata.file_path").alias(SOURCE_FILE),
         sf.col("_metadata.row_index").alias(SOURCE_ROW),

@@ -25,24 +25,13 @@ from exchange.demo.visits import SURFACES, UTC_OFFSETS, Draw, VisitSource, draw_
 from exchange.demo.vocabulary import DEALS, REFERRERS
 from exchange.demo.world import CITIES, COUNTRIES, METROS, ZIPS_PER_CITY, zip_code
 from exchange.market.seed import read_attributes
+from targeting.visit_log import ARROW_TYPES
 
 Columns = dict[str, pa.Array]
 
 TEXTS = pa.list_(pa.string())
 INTEGERS = pa.list_(pa.int64())
-INSTANT = pa.timestamp("ms", tz="UTC")
-ARROW_TYPES: dict[str, pa.DataType] = {
-    "boolean": pa.bool_(),
-    "integer": pa.int64(),
-    "float": pa.float64(),
-    "timestamp": INSTANT,
-    "timestamp local": INSTANT,
-    "string": pa.string(),
-    "ip": pa.string(),
-    "string set": TEXTS,
-    "integer set": INTEGERS,
-    "geo": pa.struct([("lat", pa.float64()), ("lon", pa.float64())]),
-}
+INSTANT = ARROW_TYPES["timestamp"]
 TCF_PURPOSES: tuple[list[int], ...] = ([], [1], [1, 2, 7], [1, 2, 7, 9, 10], [1, 2, 3, 4, 7, 9, 10])
 TCF_VENDORS: tuple[list[int], ...] = ([], [52], [52, 76, 755], [10, 52, 76, 91, 128, 755])
 US_PRIVACY = ("1YNN", "1YYN", "1---")

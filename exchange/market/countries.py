@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exchange.serving.countries import ALPHA_3
+from targeting.openrtb.countries import ALPHA_3
 
 NAMES = """
 AFG Afghanistan; ALB Albania; DZA Algeria; AND Andorra; AGO Angola; ARG Argentina; ARM Armenia;

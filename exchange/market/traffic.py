@@ -19,6 +19,7 @@ from django.conf import settings
 
 from targeting import Catalog
 from targeting.traffic import Traffic
+from targeting.visit_log import find_newest_part
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ UNKNOWN = SampledTraffic(Traffic({}, {}))
 
 
 def sample_traffic(catalog: Catalog) -> SampledTraffic:
-    newest = max(Path(settings.VISIT_LOG_DIR).glob("dt=*/[!._]*.parquet"), default=None)
+    newest = find_newest_part(Path(settings.VISIT_LOG_DIR))
     if newest is None:
         return UNKNOWN
     kinds = tuple((attribute.name, attribute.type.value) for attribute in catalog)

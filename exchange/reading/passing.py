@@ -24,6 +24,7 @@ from exchange.market.models import Edge
 from exchange.serving.visits import PUBLISHER
 from exchange.snapshots.rates import as_logged
 from targeting import Catalog, ExpressionError
+from targeting.visit_log import find_newest_part
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Passing:
 
 def measure_passing(edges: Sequence[Edge]) -> list[Passing]:
     """Edges must come with `seller` and `buyer`."""
-    newest = max(Path(settings.VISIT_LOG_DIR).glob("dt=????-??-??/[!._]*.parquet"), default=None)
+    newest = find_newest_part(Path(settings.VISIT_LOG_DIR))
     if newest is None:
         return [Passing(edge) for edge in edges]
     catalog = load_catalog()
@@ -86,14 +87,28 @@ def sample_visits(path: Path, stamp: int, seller_id: str) -> tuple[Visit, ...]: 
 
 def read_visits(path: Path, seller_id: str) -> Iterator[Visit]:
     wanted = SAMPLED
-    for number, batch in enumerate(pq.ParquetFile(path).iter_batches(BATCH_ROWS)):
-        if PUBLISHER not in batch.schema.names or number == BATCHES_READ:
+    file = pq.ParquetFile(path)
+    if PUBLISHER not in file.schema_arrow.names:
+        return
+    groups = list(find_row_groups(file, seller_id))
+    for number, batch in enumerate(file.iter_batches(BATCH_ROWS, row_groups=groups)):
+        if number == BATCHES_READ:
             return
         rows = batch.filter(pc.equal(batch[PUBLISHER], seller_id)).slice(0, wanted)
         yield from map(as_visit, rows.to_pylist())
         wanted -= rows.num_rows
         if not wanted:
             return
+
+
+def find_row_groups(file: pq.ParquetFile, seller_id: str) -> Iterator[int]:
+    """Those that may hold the publisher: a compacted day is sorted by it."""
+    columns = range(len(file.schema))
+    column = next(each for each in columns if file.schema.column(each).path == PUBLISHER)
+    for number in range(file.num_row_groups):
+        bounds = file.metadata.row_group(number).column(column).statistics
+        if bounds is None or not bounds.has_min_max or bounds.min <= seller_id <= bounds.max:
+            yield number
 
 
 def as_visit(row: dict[str, Any]) -> Visit:

@@ -26,6 +26,7 @@ from exchange.reports.models import DailyVisits, ReportRun
 from exchange.reports.queries import keep_newest_days
 from exchange.reports.summaries import replace_days
 from exchange.serving.directory import SnapshotDirectory
+from targeting.visit_log import list_days
 
 MAX_DAYS_PER_RUN = 92
 MAX_NIGHTLY_DAYS = 14
@@ -43,8 +44,7 @@ class LeaseLostError(Exception):
 
 def logged_days() -> list[date]:
     """The days of the visit log, oldest first."""
-    folders = Path(settings.VISIT_LOG_DIR).glob("dt=????-??-??")
-    return sorted(date.fromisoformat(folder.name.removeprefix("dt=")) for folder in folders)
+    return list_days(Path(settings.VISIT_LOG_DIR))
 
 
 @transaction.atomic

@@ -6,14 +6,17 @@ from urllib.parse import unquote
 
 from httptools import HttpParserInvalidURLError, parse_url
 
-from exchange.serving.answer_log import AnswerLog, Retention
+from exchange.serving.answer_log import AnswerLog
 from exchange.serving.configuration import Configuration
 from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
 from exchange.serving.http.messages import Request, Route
+from exchange.serving.kept import Retention
 from exchange.serving.operating import Health, Metrics, Nowhere, Readiness
+from exchange.serving.visit_log import VisitLog
 from matcher_ext.serving import PREFIX
+from targeting.visit_log import Salts
 
 
 class Application:
@@ -63,6 +66,15 @@ def make_application(configuration: Configuration) -> Application:
                 every=configuration.answers_every,
                 salt=configuration.answers_salt.encode(),
                 retention=Retention(configuration.answers_days, configuration.answers_bytes),
+            )
+        )
+    if configuration.visits_one_in:
+        service.log_visits(
+            VisitLog(
+                configuration.visits_dir,
+                one_in=configuration.visits_one_in,
+                salts=Salts(configuration.visits_salt.encode()),
+                retention=Retention(configuration.visits_days, configuration.visits_bytes),
             )
         )
     return Application(service, configuration)

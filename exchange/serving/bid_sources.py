@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from exchange.serving.countries import ALPHA_3, name_country
 from exchange.serving.openrtb import DEPRECATED, ENUMERATIONS, Source
 from exchange.serving.visits import STAMPED
 from matcher_ext import Snapshot
 from matcher_ext.requests import BidReader
+from targeting.openrtb.countries import ALPHA_3, name_country
 
 CHAIN = "source.schain.nodes"
 # By attribute: how its values become one, and the paths to them where the reader needs any.

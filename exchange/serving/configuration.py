@@ -21,8 +21,9 @@ INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`answers_every`: one answer in so many is kept; 0 keeps none. `visits_per_second` is for each
-    API key and process."""
+    """`answers_every`: one answer in so many is kept; 0 keeps none. `visits_one_in`: the visits of
+    one user in so many are logged; 0 logs none. `visits_per_second` is for each API key and
+    process."""
 
     host: str
     port: int
@@ -35,6 +36,11 @@ class Configuration:
     answers_days: int
     answers_bytes: int
     answers_salt: str
+    visits_one_in: int
+    visits_dir: Path
+    visits_days: int
+    visits_bytes: int
+    visits_salt: str
     log_level: str
 
 
@@ -42,6 +48,7 @@ def read_configuration() -> Configuration:
     var = env_path("TREELINE_VAR", CHECKOUT / "var")
     host, port = read_address("TREELINE_SERVING_ADDRESS", DEFAULT_ADDRESS)
     every = env_int("TREELINE_ANSWER_LOG_EVERY", 100)
+    one_in = read_one_in("TREELINE_VISIT_LOG_ONE_IN")
     return Configuration(
         host=host,
         port=port,
@@ -53,7 +60,14 @@ def read_configuration() -> Configuration:
         answers_dir=env_path("TREELINE_ANSWER_LOG_DIR", var / "answers"),
         answers_days=env_int("TREELINE_ANSWER_LOG_DAYS", 14),
         answers_bytes=env_int("TREELINE_ANSWER_LOG_MEGABYTES", 5_000) * 1_000_000,
-        answers_salt=read_salt(var / "answer-log-salt") if every else "",
+        answers_salt=read_salt("TREELINE_ANSWER_LOG_SALT", var / "answer-log-salt")
+        if every
+        else "",
+        visits_one_in=one_in,
+        visits_dir=env_path("TREELINE_VISIT_LOG_DIR", var / "visits"),
+        visits_days=env_int("TREELINE_VISIT_LOG_DAYS", 35),
+        visits_bytes=env_int("TREELINE_VISIT_LOG_MEGABYTES", 50_000) * 1_000_000,
+        visits_salt=read_salt("TREELINE_VISIT_LOG_SALT", var / "visit-log-salt") if one_in else "",
         log_level=env_text("TREELINE_LOG_LEVEL", "INFO"),
     )
 
@@ -67,22 +81,25 @@ def read_address(name: str, default: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def read_salt(kept_in: Path) -> str:
-    """Hashes what of a visit could name a person before it is kept. Of its own: whoever changes or
-    learns the key of people's sessions neither changes nor learns who is who in the log. Kept away
-    from the answers, which are for others to read; several machines share it by the setting."""
-    given = env_text("TREELINE_ANSWER_LOG_SALT")
+def read_one_in(name: str) -> int:
+    one_in = env_int(name, 0)
+    if one_in < 0:
+        raise SettingError(f"{name} must be 0 for none, or one user in so many, not {one_in}")
+    return one_in
+
+
+def read_salt(name: str, kept_in: Path) -> str:
+    """Hashes what of a visit could name a person before it is kept. Of the log's own: whoever
+    changes or learns the key of people's sessions neither changes nor learns who is who in it. Kept
+    away from the log, which is for others to read; several machines share it by the setting."""
+    given = env_text(name)
     if given and len(given) < SALT_CHARACTERS:
-        raise SettingError(
-            "TREELINE_ANSWER_LOG_SALT must be a random text of at least "
-            f"{SALT_CHARACTERS} characters"
-        )
+        raise SettingError(f"{name} must be a random text of at least {SALT_CHARACTERS} characters")
     try:
         return given or keep_salt(kept_in)
     except OSError as error:
         raise SettingError(
-            f"the answer log's salt cannot be kept in {kept_in} ({error.strerror}): "
-            "set TREELINE_ANSWER_LOG_SALT"
+            f"a log's salt cannot be kept in {kept_in} ({error.strerror}): set {name}"
         ) from error
 
 

@@ -49,6 +49,7 @@ from exchange.serving.requests import (
     decode,
     request_decoder,
 )
+from exchange.serving.visit_log import VisitLog
 from exchange.serving.visits import STAMPED, copy_flat, flatten, stamp_milliseconds
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class EligibilityService:
 
     def __init__(self, directory: Path) -> None:
         self._log: AnswerLog | None = None
+        self._visits: VisitLog | None = None
         self._directory = SnapshotDirectory(directory)
         self._following = Following(self._directory)
         self._keys: KeyRing | None = None
@@ -132,15 +134,26 @@ class EligibilityService:
     def sample_every(self) -> int:
         return 0 if self._log is None else self._log.every
 
+    @property
+    def log_one_in(self) -> int:
+        return 0 if self._visits is None else self._visits.one_in
+
     def keep_answers(self, log: AnswerLog) -> None:
         """From now on; the watching thread writes them down."""
         self._log = log
 
+    def log_visits(self, log: VisitLog) -> None:
+        """From now on, as answers are kept."""
+        self._visits = log
+
     def keep(self, live: LiveSnapshot, kept: Iterable[Kept]) -> None:
-        """Answers of the compiled way, as bytes: the watching thread reads them."""
-        if self._log is not None:
-            for each in kept:
-                self._log.add(live, each, each[-1])
+        """What the compiled way chose, as bytes: the watching thread reads them."""
+        for each in kept:
+            *_, booking_ids, is_logged = each
+            if self._log is not None and booking_ids is not None:
+                self._log.add(live, each, booking_ids)
+            if self._visits is not None and is_logged:
+                self._visits.add(live, each)
 
     def admit(self, header: str, scope: str = ELIGIBILITY_READ) -> Caller:
         """Who asks, by the header `Authorization`; raises the problem to answer with if the key
@@ -279,6 +292,8 @@ class EligibilityService:
             warnings = write_warnings(malformed, unknown, notes, live.notes)
         if is_kept and log is not None:
             log.add(live, flat, ids)
+        if self._visits is not None and self._visits.is_due(flat, live):
+            self._visits.add(live, flat)
         body = FOUND % (items, count, warnings)
         return body, Part(count, match_seconds, malformed, bool(unknown))
 
@@ -310,8 +325,9 @@ class EligibilityService:
         self._note_use()
         self._key_use.flush()
         TALLY.flush()
-        if self._log is not None:
-            self._log.flush(at_once=at_once)
+        for log in (self._log, self._visits):
+            if log is not None:
+                log.flush(at_once=at_once)
 
     def _refresh_keys(self) -> bool:
         """Keys that are lost or damaged revoke none of those that were read before."""

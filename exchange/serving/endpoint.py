@@ -64,7 +64,9 @@ class EligibilityEndpoint:
         live, desk = service.live, self._desk
         if live is None:
             return self._answer_any(header, body, started)
-        found = desk.answer(live.answers, service.passes, header, body, service.sample_every)
+        found = desk.answer(
+            live.answers, service.passes, header, body, service.sample_every, service.log_one_in
+        )
         if desk.has_kept:
             service.keep(live, desk.take_kept())
         return self._answer_any(header, body, started) if found is None else found
@@ -113,6 +115,7 @@ class BatchEndpoint:
             caller,
             request.body,
             self._service.sample_every,
+            self._service.log_one_in,
             most=MAX_BATCH,
             most_bytes=MAX_BODY_BYTES,
             seconds=STEP_SECONDS,

@@ -62,6 +62,9 @@ RECOVERED = Gauge(
 ANSWERS_DROPPED = Counter(
     "treeline_answer_log_dropped", "Sampled answers that could not be kept: too many, or no disk."
 )
+VISITS_DROPPED = Counter(
+    "treeline_visit_log_dropped", "Visits to be logged that could not be: too many, or no disk."
+)
 
 ELIGIBILITY = "eligibility"
 BATCH = "batch"

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from matcher_ext import ATree
+from targeting.visit_log import find_newest_part
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def read_measured(path: Path) -> MeasuredRates | None:
 
 def sample_visits(root: Path) -> Iterator[dict[str, Any]]:
     """Evenly over the newest file, so that all hours of its day are in it."""
-    newest = max(root.glob("dt=*/[!._]*.parquet"), default=None)
+    newest = find_newest_part(root)
     if newest is None:
         return
     try:

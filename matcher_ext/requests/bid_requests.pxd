@@ -1,6 +1,6 @@
 """Bid requests (OpenRTB 2.6), read from a tape straight into one visit per impression.
 
-`exchange/serving/openrtb.py` says what each attribute is; this is the same, compiled, and a test
+`targeting/openrtb` says what each attribute is; this is the same, compiled, and a test
 holds the two together. What only Python can say (how a fraction reads as text, say) is given back.
 """
 from libc.stdint cimport int64_t, uint32_t

@@ -1,6 +1,6 @@
 """Consent strings of the transparency framework (TCF, version 2): purposes and vendors.
 
-As `exchange/serving/tcf.py` reads them; a test holds the two together.
+As `targeting/openrtb/tcf.py` reads them; a test holds the two together.
 """
 from libc.stdint cimport int64_t, uint8_t
 from libcpp.vector cimport vector

@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 
 from matcher_ext.serving.state_answers import StateAnswers
 
-# The request's bytes, the number of its imp or None, the publisher, the moment, booking ids.
-Kept = tuple[bytes, int | None, str, int, NDArray[numpy.int64]]
+# The request's bytes, the number of its imp or None, the publisher, the moment, booking ids where
+# the answer is kept, whether the visit is logged.
+Kept = tuple[bytes, int | None, str, int, NDArray[numpy.int64] | None, bool]
 Taken = tuple[list[int], float]
 
 class Pass:
@@ -58,6 +59,7 @@ class Desk:
         header: str,
         body: bytes,
         sample_every: int = ...,
+        log_one_in: int = ...,
     ) -> bytes | None: ...
     def open_batch(
         self,
@@ -65,6 +67,7 @@ class Desk:
         caller: Pass,
         body: bytes,
         sample_every: int = ...,
+        log_one_in: int = ...,
         *,
         most: int,
         most_bytes: int,

@@ -112,7 +112,7 @@ cdef class Desk:
 
     def answer(
         self, StateAnswers answers not None, dict passes not None, header, bytes body not None,
-        uint64_t sample_every=0,
+        uint64_t sample_every=0, uint64_t log_one_in=0,
     ):
         """The answer's text, all done; or None, nothing done: the general way has to decide."""
         cdef double started = read_clock(), now = read_wall_clock()
@@ -125,7 +125,7 @@ cdef class Desk:
         if bucket is None or bucket._lacking(1) > 0:
             return None                 # before anything is read: a refusal must stay cheap
         work = self.pool.pop() if self.pool else Workplace.__new__(Workplace)
-        work._begin(self.number, sample_every)
+        work._begin(self.number, sample_every, log_one_in)
         text = self._answer(answers, caller, bucket, work, body, now)
         if text is not None:
             self.counts._add(work, read_clock() - started)
@@ -133,8 +133,9 @@ cdef class Desk:
         return text
 
     def take_kept(self):
-        """[(request, number of the imp or None, publisher, moment, ids)] of the answers that are
-        the ones of `sample_every`, since the last time."""
+        """[(request, number of the imp or None, publisher, moment, ids or None, is logged)] since
+        the last time: ids of the answers that are the ones of `sample_every`, and the visits of
+        one user in `log_one_in`."""
         kept, self.kept = self.kept, []
         return kept
 
@@ -165,13 +166,13 @@ cdef class Desk:
         work.text.push_back(b"}")
         self.number = work.number
         caller.used_at_seconds = now
-        for _, imp, publisher, moment, ids in work.kept:
-            self.kept.append((body, imp, publisher, moment, ids))
+        for each in work.kept:
+            self.kept.append((body, *each[1:]))
         return PyBytes_FromStringAndSize(work.text.data(), work.text.size())
 
     def open_batch(
         self, StateAnswers answers not None, Pass caller not None, bytes body not None,
-        uint64_t sample_every=0, *, uint32_t most, uint32_t most_bytes, double seconds=3600,
+        uint64_t sample_every=0, uint64_t log_one_in=0, *, uint32_t most, uint32_t most_bytes, double seconds=3600,
     ):
         """The requests of a body, as far as they can be read for so long: `read_on` reads the rest.
         None where the general way has to decide. A batch has `most` requests, each of
@@ -182,7 +183,7 @@ cdef class Desk:
         batch.answers, batch.publishers, batch.body = answers, caller.publishers, body
         batch.most, batch.most_bytes = most, most_bytes
         batch.work = Workplace.__new__(Workplace)
-        batch.work._begin(self.number, sample_every)
+        batch.work._begin(self.number, sample_every, log_one_in)
         if not begin_elements(
             &batch.work.tape, &batch.cursor, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)
         ):

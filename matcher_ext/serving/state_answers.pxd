@@ -42,11 +42,12 @@ cdef class Workplace:
     cdef uint64_t matches
     cdef uint64_t has_unknown           # visits with a name that the catalogue does not have
     cdef list malformed                 # names of attributes, one for each visit that has it
-    cdef list kept                      # (request, imp or None, publisher, moment, ids)
+    cdef list kept                      # (request, imp or None, publisher, moment, ids or None, is logged)
     cdef uint64_t number                # of the next visit ..
-    cdef uint64_t sample_every          # .. which is kept if this divides it; 0: never
+    cdef uint64_t sample_every          # .. whose answer is kept if this divides it; 0: never
+    cdef uint64_t log_one_in            # users, whose visits are kept; 0: none
 
-    cdef void _begin(self, uint64_t number, uint64_t sample_every)
+    cdef void _begin(self, uint64_t number, uint64_t sample_every, uint64_t log_one_in)
     cdef Mark _mark(self) except *
     # As if nothing had been done since.
     cdef int _go_back(self, Mark mark) except -1

@@ -16,12 +16,13 @@ from matcher_ext.requests.bid_requests cimport read_bid_request, read_impression
 from matcher_ext.requests.json_tape cimport Text, text_of
 from matcher_ext.requests.json_visits cimport read_json_visit, stamp_visit
 from matcher_ext.serving.answer_texts cimport choose_among, write_items
+from matcher_ext.serving.choosing cimport choose_visit
 from matcher_ext.serving.json_text cimport add_bytes, add_tenths, add_text, add_whole
 from matcher_ext.visits.visit cimport clear_visit
 
 
 cdef class Workplace:
-    cdef void _begin(self, uint64_t number, uint64_t sample_every):
+    cdef void _begin(self, uint64_t number, uint64_t sample_every, uint64_t log_one_in):
         self.text.clear()
         self.match_seconds.clear()
         self.matches = self.has_unknown = 0
@@ -29,7 +30,7 @@ cdef class Workplace:
             self.malformed = []
         if self.kept is None or self.kept:
             self.kept = []
-        self.number, self.sample_every = number, sample_every
+        self.number, self.sample_every, self.log_one_in = number, sample_every, log_one_in
 
     cdef Mark _mark(self) except *:
         return Mark(
@@ -123,6 +124,8 @@ cdef class StateAnswers:
     ) except -1:
         cdef ScratchHolder beside = None
         cdef double started = read_clock()
+        cdef bint is_sampled, is_logged
+        cdef object ids = None
         cdef Py_ssize_t length = 0
         cdef const char* place = PyUnicode_AsUTF8AndSize(publisher, &length)
         stamp_visit(
@@ -133,11 +136,17 @@ cdef class StateAnswers:
         if self.beside is not None:
             beside = self.beside.snapshot._match_beside(self.overlay, holder)
         work.number += 1
-        if work.sample_every and work.number % work.sample_every == 0:
-            ids = self.snapshot._copy_matched(holder)
-            if beside is not None:
-                ids = numpy.concatenate([ids, self.beside.snapshot._copy_matched(beside)])
-            work.kept.append((None, imp, publisher, moment, ids))
+        is_sampled = work.sample_every and work.number % work.sample_every == 0
+        is_logged = work.log_one_in and choose_visit(
+            &self.snapshot.catalog.table, &holder.scratch.visit, moment, work.number,
+            work.log_one_in,
+        )
+        if is_sampled or is_logged:
+            if is_sampled:
+                ids = self.snapshot._copy_matched(holder)
+                if beside is not None:
+                    ids = numpy.concatenate([ids, self.beside.snapshot._copy_matched(beside)])
+            work.kept.append((None, imp, publisher, moment, ids, bool(is_logged)))
         self._write_part(work, holder, beside)
         if beside is not None:
             self.beside.snapshot.pool.append(beside)

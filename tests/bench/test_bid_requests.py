@@ -15,7 +15,7 @@ from exchange.demo.visit_table import make_day
 from exchange.demo.visits import open_source
 from exchange.market.seed import seeded_catalog
 from exchange.serving.openrtb import Impression, read_impressions, read_sources
-from exchange.serving.tcf import Consent, read_consent
+from targeting.openrtb.tcf import Consent, read_consent
 
 SOURCES = read_sources(seeded_catalog().to_json())
 Visit = dict[str, Any]

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from exchange.serving.answer_log import AnswerLog, Retention, remove_old_files
+from exchange.serving.answer_log import AnswerLog
 from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.eligibility import EligibilityService
+from exchange.serving.kept import Retention, remove_old_files
 from targeting import Catalog
 from tests.serving.published import publish
 
@@ -116,7 +117,7 @@ def test_files_are_removed_when_they_are_too_old(tmp_path: Path) -> None:
         "dt=2026-11-16/1159-dd.parquet",
         "notes.txt",
     )
-    assert remove_old_files(tmp_path, Retention(days=14), NOON) == 2
+    assert remove_old_files([tmp_path], Retention(days=14), NOON) == 2
     assert [name for name in names_in(tmp_path) if "." in name] == [
         "dt=2026-11-02/0000-cc.parquet",
         "dt=2026-11-16/1159-dd.parquet",
@@ -133,7 +134,7 @@ def test_the_oldest_are_removed_when_there_is_too_much(tmp_path: Path) -> None:
         "dt=2026-11-16/0000-cc.parquet",
         "dt=2026-11-16/0100-dd.parquet",
     )
-    assert remove_old_files(tmp_path, Retention(most_bytes=250), NOON) == 2
+    assert remove_old_files([tmp_path], Retention(most_bytes=250), NOON) == 2
     assert [name for name in names_in(tmp_path) if name.endswith("parquet")] == [
         "dt=2026-11-16/0000-cc.parquet",
         "dt=2026-11-16/0100-dd.parquet",

@@ -57,3 +57,29 @@ def test_a_folder_that_takes_no_salt_is_named(var: Path) -> None:
     var.write_text("a file where the folder should be")
     with pytest.raises(SettingError, match="set TREELINE_ANSWER_LOG_SALT"):
         read_configuration()
+
+
+def test_visits_are_logged_only_where_they_are_asked_for(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREELINE_ANSWER_LOG_EVERY", "0")
+    monkeypatch.setenv("TREELINE_MODE", "production")
+    assert (read_configuration().visits_one_in, read_configuration().visits_salt) == (0, "")
+    assert not var.exists()
+
+
+def test_the_visit_log_has_a_salt_of_its_own(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREELINE_VISIT_LOG_ONE_IN", "100")
+    monkeypatch.setenv("TREELINE_ANSWER_LOG_SALT", "s" * 32)
+    salt = read_configuration().visits_salt
+    assert len(salt) >= 32
+    assert salt == (var / "visit-log-salt").read_text() == read_configuration().visits_salt
+    monkeypatch.setenv("TREELINE_VISIT_LOG_SALT", "short")
+    with pytest.raises(SettingError, match="TREELINE_VISIT_LOG_SALT must be"):
+        read_configuration()
+
+
+def test_less_than_no_users_cannot_be_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREELINE_VISIT_LOG_ONE_IN", "-1")
+    with pytest.raises(SettingError, match="TREELINE_VISIT_LOG_ONE_IN must be 0"):
+        read_configuration()

@@ -178,6 +178,7 @@ def test_sampled_answers_are_kept_whole(
     kept = list(log._kept)
     assert len(kept) == 2
     for each in kept:
+        assert each.booking_ids is not None
         assert each.booking_ids.tolist() == [1, 3]
         assert each.read_visit() == {
             **visit,

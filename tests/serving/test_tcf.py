@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from exchange.serving.tcf import read_consent
+from targeting.openrtb.tcf import read_consent
 
 
 def write(*, purposes: set[int], vendors: str, version: int = 2) -> str:

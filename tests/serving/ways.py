@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from exchange.serving import instruments
-from exchange.serving.answer_log import AnswerLog, Kept
+from exchange.serving.answer_log import AnswerLog
 from exchange.serving.directory import hash_key
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Answer, Request, write_problem
 from exchange.serving.instruments import SECONDS, TALLY, Sums
+from exchange.serving.kept import Kept
 from exchange.serving.problems import ProblemError
 from matcher_ext.serving import Counts, Desk
 from tests.serving.calling import write
@@ -129,6 +130,7 @@ def read_kept(kept: Kept) -> tuple[Any, ...]:
         for name, value in kept.read_visit().items()
         if name not in ("time", "local_time")
     }
+    assert kept.booking_ids is not None
     return repr(sorted(visit.items())), sorted(kept.booking_ids.tolist())
 
 

@@ -1,0 +1,34 @@
+"""Where the log's files lie, and which of them readers take.
+
+    LOG/dt=2026-11-16/part-*.parquet                   a day, sorted by publisher: for readers
+    LOG/_incoming/dt=2026-11-16/0512-<random>.parquet  what servers wrote, until it is compacted
+
+A name that starts with a dot is not finished, one that starts with an underscore not for readers.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+INCOMING = "_incoming"
+DAY = "dt=????-??-??"
+
+
+def incoming_folder(log: Path) -> Path:
+    return log / INCOMING
+
+
+def list_days(log: Path) -> list[date]:
+    """Those that anything was logged on, oldest first, whether compacted or not."""
+    folders = [*log.glob(DAY), *incoming_folder(log).glob(DAY)]
+    return sorted({date.fromisoformat(folder.name.removeprefix("dt=")) for folder in folders})
+
+
+def find_newest_part(log: Path) -> Path | None:
+    """The largest file of the newest day: what came late has one of its own."""
+    for day in sorted(log.glob(DAY), reverse=True):
+        parts = [(path.stat().st_size, path) for path in day.glob("[!._]*.parquet")]
+        if parts:
+            return max(parts)[1]
+    return None
