@@ -2,8 +2,10 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from matcher_ext.values.arena cimport NOTHING, STRING, text_length, text_offset
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable, find_attribute
+from matcher_ext.values.predicate cimport STRING
+from matcher_ext.values.spans cimport text_length, text_offset
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:

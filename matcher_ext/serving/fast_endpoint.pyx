@@ -172,7 +172,8 @@ cdef class Desk:
 
     def open_batch(
         self, StateAnswers answers not None, Pass caller not None, bytes body not None,
-        uint64_t sample_every=0, uint64_t log_one_in=0, *, uint32_t most, uint32_t most_bytes, double seconds=3600,
+        uint64_t sample_every=0, uint64_t log_one_in=0, *, uint32_t most, uint32_t most_bytes,
+        double seconds=3600,
     ):
         """The requests of a body, as far as they can be read for so long: `read_on` reads the rest.
         None where the general way has to decide. A batch has `most` requests, each of

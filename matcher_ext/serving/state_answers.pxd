@@ -42,7 +42,7 @@ cdef class Workplace:
     cdef uint64_t matches
     cdef uint64_t has_unknown           # visits with a name that the catalogue does not have
     cdef list malformed                 # names of attributes, one for each visit that has it
-    cdef list kept                      # (request, imp or None, publisher, moment, ids or None, is logged)
+    cdef list kept                      # (request, imp, publisher, moment, ids or None, is logged)
     cdef uint64_t number                # of the next visit ..
     cdef uint64_t sample_every          # .. whose answer is kept if this divides it; 0: never
     cdef uint64_t log_one_in            # users, whose visits are kept; 0: none
