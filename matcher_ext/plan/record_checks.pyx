@@ -12,7 +12,7 @@ from matcher_ext.plan.plan cimport (
     LeafStream, PairRecord, Partition, Plan, first_guarded, section_count,
 )
 from matcher_ext.plan.record_format cimport (
-    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG,
+    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG, count_entry_words,
     count_tests, is_wide, last_atom, narrow_atom, narrow_jump, program_of, stream_ors,
     stream_records, target_bit, test_words, tests_of, wide_jump,
 )
@@ -64,7 +64,10 @@ cdef inline bint take_record(Cursor* cursor) noexcept nogil:
         return False
     words = test_words(program)
     cursor.at += 2 + words
-    if cursor.at > cursor.size or program[0] >= RECORD_FLAGS_END:
+    # With both flags the entries would have three words for who steps over them, one for who reads.
+    if cursor.at > cursor.size or program[0] >= RECORD_FLAGS_END or (
+        count_entry_words(program[0]) > 2
+    ):
         return False
     if target_bit(record) != NOTHING and (
         target_bit(record) - cursor.first_target >= cursor.target_count

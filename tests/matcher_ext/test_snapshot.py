@@ -27,7 +27,9 @@ ENTRIES = {
     4: "true",
     5: "age between 3 and 7 xor mobile",
 }
-DEFINITION_SLOTS = 23  # the section's number
+# Numbers of sections, and two flags of a record's header.
+LEAF_STREAMS, RECORDS, DEFINITION_SLOTS = 16, 20, 23
+RECORD_ONE, RECORD_MANY = 1 << 25, 1 << 26
 VISIT: dict[str, Any] = {"publisher": "US", "age": 18, "segments": ["cars"], "mobile": True}
 
 
@@ -276,11 +278,33 @@ def test_two_definitions_in_one_slot_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "index.atree"
     make_large_index().freeze().save(path)
     altered = bytearray(path.read_bytes())
-    (slots,) = struct.unpack_from("<Q", altered, 32 + 8 * DEFINITION_SLOTS)
-    struct.pack_into("<I", altered, slots, 1)
+    struct.pack_into("<I", altered, find_section(altered, DEFINITION_SLOTS), 1)
     seal(altered)
     path.write_bytes(altered)
     with pytest.raises(SnapshotError, match="no slot of its own"):
+        Snapshot.open(path)
+
+
+def find_section(content: bytes | bytearray, section: int) -> int:
+    (offset,) = struct.unpack_from("<Q", content, 32 + 8 * section)
+    return int(offset)
+
+
+def test_a_record_with_two_counts_of_entries_is_refused(tmp_path: Path) -> None:
+    """Who reads them would take one word, who steps over them three: the rest would be misread."""
+    index = ATree(CATALOG)
+    index.insert(1, "publisher = 'US' and age >= 18")
+    path = tmp_path / "index.atree"
+    index.freeze().save(path)
+    altered = bytearray(path.read_bytes())
+    (first,) = struct.unpack_from("<I", altered, find_section(altered, LEAF_STREAMS) + 4)
+    header_at = find_section(altered, RECORDS) + 4 * first + 4
+    (header,) = struct.unpack_from("<I", altered, header_at)
+    assert header & RECORD_ONE
+    struct.pack_into("<I", altered, header_at, header | RECORD_MANY)
+    seal(altered)
+    path.write_bytes(altered)
+    with pytest.raises(SnapshotError, match="a record is malformed"):
         Snapshot.open(path)
 
 
