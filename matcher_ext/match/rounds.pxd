@@ -12,7 +12,7 @@ from matcher_ext.match.lanes cimport LANES
 from matcher_ext.match.scratch cimport Scratch
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.plan.record_format cimport (
-    RECORD_NEVER, RECORD_WIDE, program_of, test_words, tests_of,
+    BEFORE_TESTS, RECORD_NEVER, RECORD_WIDE, program_of, test_words,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 
@@ -36,15 +36,15 @@ cdef inline void run_soon(
 ) noexcept nogil:
     """Lets a record wait for run_rounds."""
     cdef const uint32_t* program = program_of(record)
-    cdef uint32_t first = <uint32_t>(tests_of(program) - plan.records)
+    cdef uint32_t place = <uint32_t>(record - plan.records)
     cdef size_t lane = scratch.lanes.count
     if program[0] & (RECORD_WIDE | RECORD_NEVER) or test_words(program) == 0:
         run_record(plan, table, scratch, record)
         return
     fetch_line(record + 8)
-    scratch.lanes.record[lane] = <uint32_t>(record - plan.records)
-    scratch.lanes.at[lane] = first
-    scratch.lanes.end[lane] = first + test_words(program)
+    scratch.lanes.record[lane] = place
+    scratch.lanes.at[lane] = place + BEFORE_TESTS
+    scratch.lanes.end[lane] = place + BEFORE_TESTS + test_words(program)
     scratch.lanes.count = lane + 1
     if lane + 1 == LANES:
         run_rounds(plan, table, scratch, ENOUGH)

@@ -12,9 +12,9 @@ from matcher_ext.plan.plan cimport (
     LeafStream, PairRecord, Partition, Plan, first_guarded, section_count,
 )
 from matcher_ext.plan.record_format cimport (
-    RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG, count_entry_words,
-    count_tests, is_wide, last_atom, narrow_atom, narrow_jump, program_of, stream_ors,
-    stream_records, target_bit, test_words, tests_of, wide_jump,
+    BEFORE_TESTS, RECORD_FLAGS_END, RECORD_MANY, RECORD_ONE, STREAM_ENTRIES, STREAM_LONG,
+    count_entry_words, count_tests, is_wide, last_atom, narrow_atom, narrow_jump, program_of,
+    stream_ors, stream_records, target_bit, test_words, tests_of, wide_jump,
 )
 
 cdef cppclass Cursor:
@@ -60,10 +60,10 @@ cdef inline bint take_record(Cursor* cursor) noexcept nogil:
     cdef const uint32_t* program = program_of(record)
     cdef const uint32_t* tests = tests_of(program)
     cdef uint32_t words
-    if cursor.at + 2 > cursor.size:
+    if cursor.at + BEFORE_TESTS > cursor.size:
         return False
     words = test_words(program)
-    cursor.at += 2 + words
+    cursor.at += BEFORE_TESTS + words
     # With both flags the entries would have three words for who steps over them, one for who reads.
     if cursor.at > cursor.size or program[0] >= RECORD_FLAGS_END or (
         count_entry_words(program[0]) > 2

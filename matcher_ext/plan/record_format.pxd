@@ -22,6 +22,7 @@ cdef extern from * nogil:
     #define TREELINE_RECORD_FORMAT
     #include <cstdint>
     enum : uint32_t {
+        BEFORE_TESTS = 2,
         RECORD_LENGTH = 0xFFFFFF,
         RECORD_WIDE = 1u << 24,
         RECORD_ENTRY_SHIFT = 25,
@@ -42,6 +43,7 @@ cdef extern from * nogil:
     #endif
     """
     enum:
+        BEFORE_TESTS        # words of a record before its tests: target and header
         RECORD_LENGTH       # of a header: words of the tests
         RECORD_WIDE         # two words a test
         RECORD_ENTRY_SHIFT  # RECORD_ONE and RECORD_MANY, as a number: the words of the entries
@@ -72,7 +74,7 @@ cdef inline uint32_t count_entry_words(uint32_t header) noexcept nogil:
 
 cdef inline const uint32_t* entries_at(const uint32_t* record) noexcept nogil:
     """Says where a record's entries stand, if its header says that it has any."""
-    return record + 2 + (record[1] & RECORD_LENGTH)
+    return record + BEFORE_TESTS + (record[1] & RECORD_LENGTH)
 
 cdef inline const uint32_t* next_record(const uint32_t* record) noexcept nogil:
     return entries_at(record) + count_entry_words(record[1])
@@ -122,7 +124,7 @@ cdef inline uint32_t narrow_atom(uint32_t test) noexcept nogil:
 cdef inline uint32_t narrow_jump(uint32_t test) noexcept nogil:
     return test >> ATOM_BITS & JUMP_MAX
 
-cdef inline uint32_t sense_of(uint32_t test) noexcept nogil:
+cdef inline bint sense_of(uint32_t test) noexcept nogil:
     """Reads the sense of a narrow test, or of a wide one's second word."""
     return test >> SENSE_SHIFT
 

@@ -7,6 +7,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport (
+    BOOLEAN, FLOAT, INTEGER, TIMESTAMP, TIMESTAMP_LOCAL, word_of,
+)
 
 cdef struct Value:
     int64_t word        # Boolean, integer, float bits, timestamp ms; text: a span of visit.bytes
@@ -23,15 +26,9 @@ cdef cppclass Visit:
 
 cdef void clear_visit(const CatalogTable* table, Visit* visit) noexcept nogil
 
-# Setters for compiled callers (a batch's columns). Each checks the attribute's type: what does
-# not fit is counted as malformed. A number may go to integer, float and timestamp attributes, a
-# text to string, timestamp and ip ones. Set an attribute at most once.
-cdef void set_boolean(
-    const CatalogTable* t, Visit* v, uint32_t attribute, bint value
-) noexcept nogil
-cdef void set_integer(
-    const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value
-) noexcept nogil
+# Setters check the attribute's type: what does not fit is counted as malformed. A number may go to
+# integer, float and timestamp attributes, a text to string, timestamp and ip ones. An attribute is
+# set at most once. The commonest are inline: a dict is read by them value by value.
 cdef void set_float(
     const CatalogTable* t, Visit* v, uint32_t attribute, double value
 ) noexcept nogil
@@ -41,7 +38,6 @@ cdef void set_text(
 cdef void set_point(
     const CatalogTable* t, Visit* v, uint32_t attribute, double latitude, double longitude
 ) noexcept nogil
-cdef void set_malformed(Visit* v, uint32_t attribute) noexcept nogil
 # A set is begun, given each element, and ended.
 cdef void begin_set(Visit* v, uint32_t attribute) noexcept nogil
 cdef void add_integer(Visit* v, uint32_t attribute, int64_t element) noexcept nogil
@@ -52,3 +48,31 @@ cdef void end_set(const CatalogTable* t, Visit* v, uint32_t attribute) noexcept 
 cdef bint read_whole_double(double value, int64_t* whole) noexcept nogil
 # Says whether every required attribute is known. A visit that lacks one matches nothing.
 cdef bint has_required(const CatalogTable* table, const Visit* visit) noexcept nogil
+
+cdef inline void set_malformed(Visit* v, uint32_t attribute) noexcept nogil:
+    v.malformed.push_back(attribute)
+
+cdef inline void set_word(Visit* v, uint32_t attribute, int64_t word) noexcept nogil:
+    """Sets a value whose type was checked."""
+    v.values[attribute].word = word
+    v.values[attribute].known = 1
+    v.carried.push_back(attribute)
+
+cdef inline void set_boolean(
+    const CatalogTable* t, Visit* v, uint32_t attribute, bint value
+) noexcept nogil:
+    if t.attributes[attribute].type == BOOLEAN:
+        set_word(v, attribute, value)
+    else:
+        set_malformed(v, attribute)
+
+cdef inline void set_integer(
+    const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value
+) noexcept nogil:
+    cdef uint8_t type = t.attributes[attribute].type
+    if type == INTEGER or type == TIMESTAMP or type == TIMESTAMP_LOCAL:
+        set_word(v, attribute, value)
+    elif type == FLOAT:
+        set_word(v, attribute, word_of(<double>value))
+    else:
+        set_malformed(v, attribute)

@@ -8,7 +8,7 @@ from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.literals cimport read_timestamp
 from matcher_ext.values.ordering cimport sort_integers, sort_texts
 from matcher_ext.values.predicate cimport (
-    BOOLEAN, FLOAT, GEO, INTEGER, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, word_of,
+    FLOAT, GEO, INTEGER, IP, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL, word_of,
 )
 from matcher_ext.values.spans cimport compare_text, text_word
 
@@ -30,43 +30,12 @@ cdef void clear_visit(const CatalogTable* table, Visit* visit) noexcept nogil:
     visit.bytes.clear()
 
 
-cdef void set_malformed(Visit* v, uint32_t attribute) noexcept nogil:
-    v.malformed.push_back(attribute)
-
-
-cdef void set_word(Visit* v, uint32_t attribute, int64_t word) noexcept nogil:
-    v.values[attribute].word = word
-    v.values[attribute].known = 1
-    v.carried.push_back(attribute)
-
-
 cdef void set_words(Visit* v, uint32_t attribute, int64_t a, int64_t b) noexcept nogil:
     v.values[attribute].first = <uint32_t>v.words.size()
     v.values[attribute].count = 2
     v.words.push_back(a)
     v.words.push_back(b)
     set_word(v, attribute, 0)
-
-
-cdef void set_boolean(
-    const CatalogTable* t, Visit* v, uint32_t attribute, bint value
-) noexcept nogil:
-    if t.attributes[attribute].type == BOOLEAN:
-        set_word(v, attribute, value)
-    else:
-        set_malformed(v, attribute)
-
-
-cdef void set_integer(
-    const CatalogTable* t, Visit* v, uint32_t attribute, int64_t value
-) noexcept nogil:
-    cdef uint8_t type = t.attributes[attribute].type
-    if type == INTEGER or type == TIMESTAMP or type == TIMESTAMP_LOCAL:
-        set_word(v, attribute, value)
-    elif type == FLOAT:
-        set_word(v, attribute, word_of(<double>value))
-    else:
-        set_malformed(v, attribute)
 
 
 cdef void set_float(
