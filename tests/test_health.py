@@ -41,6 +41,7 @@ def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
     forget_workers()
+    app.control.purge()  # what other tests announced
     watch.look()
     response = client.get("/readyz")
     assert response.status_code == 200

@@ -64,7 +64,7 @@ def test_long_histories_come_in_pages(bob: User, edges: tuple[Edge, Edge], log_i
     assert "Version 41" in first
     assert "Version 12" in first
     assert "Version 11<" not in first
-    assert 'href="?before=12"' in first
+    assert f'href="{address}?before=12"' in first
     rest = browser.get(address, {"before": "12"}).content.decode()
     assert "Version 11" in rest
     assert "Created." in rest
