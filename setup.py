@@ -17,7 +17,7 @@ def engine() -> list[Extension]:
             ".".join(source.with_suffix("").parts),
             [str(source)],
             language="c++",
-            extra_compile_args=["-std=c++17", "-O3", *EXACT, *WARNINGS],
+            extra_compile_args=["-std=c++17", "-O3", "-g0", *EXACT, *WARNINGS],
         )
         for source in sorted(Path("matcher_ext").rglob("*.pyx"))
     ]

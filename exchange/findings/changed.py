@@ -33,6 +33,7 @@ CHECKED_SOON = 2_000  # bookings; the newest go first
 EDGES_APART = 30  # more are looked at as one: all their sellers, all their buyers
 # Any number that nothing else in this database locks.
 SWEEP_LOCK = 7_301_004
+Kind = BookingFinding.Kind
 Ends = tuple[int, int]
 FOUND = BookingFinding.objects.filter(booking=OuterRef("pk"))
 
@@ -119,13 +120,16 @@ def find_misjudged() -> list[int]:
     """Bookings whose campaign was quarantined, or freed of it, since they were checked. Builds and
     deltas say so, whatever the change was that they read."""
     rows = Quarantined.objects.filter(kind=ChangeKind.CAMPAIGN).order_by()
-    of_quarantined = Q(campaign_id__in=list(rows.values_list("object_id", flat=True)))
-    said = BookingFinding.objects.filter(
-        kind=BookingFinding.Kind.QUARANTINED, edge_ids=[], booking=OuterRef("pk")
-    )
-    unsaid = judged().filter(of_quarantined, ~Exists(said))
-    outdated = Booking.objects.filter(~of_quarantined, Exists(said))
-    return [pk for found in (unsaid, outdated) for pk in found.values_list("pk", flat=True)]
+    misjudged: list[int] = []
+    for kind, has_good_form in ((Kind.QUARANTINED, False), (Kind.OLDER_FORM, True)):
+        campaigns = rows.filter(has_good_form=has_good_form).values_list("object_id", flat=True)
+        concerned = Q(campaign_id__in=list(campaigns))
+        said = BookingFinding.objects.filter(kind=kind, edge_ids=[], booking=OuterRef("pk"))
+        unsaid = judged().filter(concerned, ~Exists(said))
+        outdated = Booking.objects.filter(~concerned, Exists(said))
+        for found in (unsaid, outdated):
+            misjudged += found.values_list("pk", flat=True)
+    return misjudged
 
 
 def check_night() -> int:

@@ -74,9 +74,12 @@ class Checker:
 
     def check(self, booking: Booking) -> Iterator[Found]:
         """The booking comes with its campaign and its advertiser."""
-        if (ChangeKind.CAMPAIGN, booking.campaign_id) in self._quarantined:
+        has_good_form = self._quarantined.get((ChangeKind.CAMPAIGN, booking.campaign_id))
+        if has_good_form is False:
             yield Found(Kind.QUARANTINED)
             return
+        if has_good_form:
+            yield Found(Kind.OLDER_FORM)
         if booking.policy == Booking.Policy.PINNED:
             yield from self._check_pinned(booking)
         else:

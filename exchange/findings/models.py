@@ -21,6 +21,7 @@ class BookingFinding(models.Model):
         CYCLE = "cycle", "Cycle"
         NEVER_MATCHED = "never_matched", "Never matched"
         QUARANTINED = "quarantined", "Does not compile"
+        OLDER_FORM = "older_form", "Serves as it was"
 
     booking = models.ForeignKey(
         "market.Booking", on_delete=models.CASCADE, related_name="findings", db_index=False
@@ -44,6 +45,7 @@ class BookingFinding(models.Model):
                         "cycle",
                         "never_matched",
                         "quarantined",
+                        "older_form",
                     ]
                 ),
                 name="finding_kind_is_known",

@@ -80,6 +80,11 @@ def write_message(
         if named:
             return f"Nothing passes {named}: its rule no longer compiles. Its seller can mend it."
         return "The campaign's targeting no longer compiles. Edit it, or go back in its history."
+    if finding.kind == Kind.OLDER_FORM:
+        return (
+            "The campaign's targeting no longer compiles, so it serves as it was before. "
+            "Edit it, or go back in its history."
+        )
     if finding.kind == Kind.CYCLE:
         round_trip = [parties[pk].name for pk in finding.party_ids if pk in parties]
         circle = " → ".join([*round_trip, *round_trip[:1]])

@@ -122,6 +122,13 @@ def test_a_sweep_notices_what_was_stopped_and_what_was_quarantined(
     assert check_changed() == 1
     assert standing_of(booking) == Status.BLOCKED
     assert BlockedCampaign.objects.get().kind == BookingFinding.Kind.QUARANTINED
+    Quarantined.objects.update(has_good_form=True)
+    assert check_changed() == 1
+    assert (standing_of(campaign), standing_of(booking)) == (Status.SERVING, Status.SERVING)
+    assert BookingFinding.objects.get().kind == BookingFinding.Kind.OLDER_FORM
+    Quarantined.objects.update(has_good_form=False)
+    assert check_changed() == 1
+    assert standing_of(booking) == Status.BLOCKED
     Quarantined.objects.all().delete()
     assert check_changed() == 1
     assert standing_of(campaign) == Status.SERVING

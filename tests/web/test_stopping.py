@@ -132,3 +132,9 @@ def test_an_edge_whose_rule_no_longer_compiles_can_be_closed(
     assert browser.post(address, fields).status_code == 302
     edge.refresh_from_db()
     assert not edge.is_active
+
+
+def test_the_address_of_a_form_has_a_page(alice: User, campaign: Campaign, log_in: LogIn) -> None:
+    answer = log_in(alice).get(f"/campaigns/{campaign.pk}/status/")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert "This address only takes what a form sends" in answer.text

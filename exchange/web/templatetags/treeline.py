@@ -63,6 +63,7 @@ BADGES = {
     "cycle": "warn",
     "never_matched": "warn",
     "quarantined": "bad",
+    "older_form": "warn",
 }
 
 
