@@ -35,5 +35,5 @@ class Request(request.Request):
 
 
 def lose_connection(error: Exception) -> None:
-    """From the worker's own loop, where it means just that."""
+    """Raises the error in the worker's own loop, which takes it for a lost connection."""
     raise error

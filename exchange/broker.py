@@ -48,7 +48,8 @@ def connect() -> redis.Redis:
 
 
 def note_taken(queues: Iterable[str]) -> None:
-    """By a worker, with each heartbeat. Without a broker it has nothing to take either."""
+    """Notes, with each heartbeat of a worker, which queues it takes. Without a broker it has
+    nothing to take either."""
     with suppress(redis.RedisError), connect().pipeline(transaction=False) as pipeline:
         for name in queues:
             pipeline.set(TAKEN_KEY + name, 1, ex=TAKEN_SECONDS)

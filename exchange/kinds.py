@@ -69,7 +69,7 @@ class Kind:
 
     @property
     def slug(self) -> str:
-        """In the names of addresses: `value-list-detail`."""
+        """Names the kind in the names of addresses: `value-list-detail`."""
         return self.name.replace("_", "-")
 
     @property
@@ -79,18 +79,18 @@ class Kind:
 
     @property
     def label(self) -> str:
-        """Of its list, as a heading."""
+        """Names the kind's list, as a heading."""
         words = self.listed_as or self.plural
         return words[0].upper() + words[1:]
 
     @property
     def word(self) -> str:
-        """In a sentence, and in the table of changes."""
+        """Names the kind in a sentence, and in the table of changes."""
         return self.name.replace("_", " ")
 
     @property
     def model_name(self) -> str:
-        """As Django spells it in `_meta`."""
+        """Names the model as Django spells it in `_meta`."""
         return self.model.rpartition(".")[2].lower()
 
     @property

@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def load_application() -> WSGIApplication:
-    """With the first request's waiting done, and with bounds on the later ones'."""
+    """Loads what the first request would wait for, and bounds what the later ones may."""
     import_module("exchange.wsgi")  # sets Django up, which the others need
     from exchange.site.health import watch
     from exchange.site.waits import limit_waits_of_pages

@@ -55,13 +55,13 @@ QUEUES = (
 
 
 def routes() -> dict[str, dict[str, str]]:
-    """As Celery's `task_routes`."""
+    """Returns Celery's `task_routes`."""
     return {task: {"queue": queue.name} for queue in QUEUES for task in queue.seconds_of}
 
 
 def limits() -> dict[str, dict[str, int]]:
-    """As Celery's `task_annotations`. A task that is killed is not delivered again: its message is
-    acknowledged, and the sweeps find what it left."""
+    """Returns Celery's `task_annotations`. A task that is killed is not delivered again: its
+    message is acknowledged, and the sweeps find what it left."""
     return {
         task: {"soft_time_limit": seconds, "time_limit": seconds + GRACE_SECONDS}
         for queue in QUEUES

@@ -34,14 +34,15 @@ class LineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Beside the line, in columns of its own; what the line says itself goes first."""
+    """Holds what stands beside the line, in columns of its own; what the line says itself goes
+    first."""
 
     time: object = None
     publisher: object = None
 
 
 class LineReader:
-    """For the lines of one day. `weight`: how many requests each of them stands for."""
+    """Reads the lines of one day. `weight`: how many requests each of them stands for."""
 
     def __init__(self, catalog: Catalog, day: date, salts: Salts, weight: int) -> None:
         self.maker = RowMaker(LogColumns.of((a.name, a.type) for a in catalog), salts, weight)
@@ -50,7 +51,7 @@ class LineReader:
         self._end = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
 
     def read(self, line: str | None, said: Said) -> list[Row]:
-        """One row per imp. Raises `LineError`."""
+        """Returns one row per imp. Raises `LineError`."""
         text = line or ""
         document = read_document(text)
         request = document.get("bid_request", document)

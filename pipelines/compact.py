@@ -89,7 +89,8 @@ def add_claimed(
 
 
 def finish(days: LogDays, day: date, claimed: str) -> None:
-    """In an order that can be begun again anywhere: what is committed is never staged again."""
+    """Ends what is committed, in an order that can be begun again anywhere: it is never staged
+    again."""
     if days.move_committed(day):
         days.files.delete(claimed)
         days.forget_committed(day)

@@ -148,7 +148,7 @@ def finish(days: LogDays, day: date) -> None:
 
 
 def read_lines(spark: SparkSession, job: Job) -> DataFrame:
-    """The lines of all inputs, with what stands beside them."""
+    """Reads the lines of all inputs, with what stands beside them."""
     is_parquet = any(path.rstrip("/").endswith(".parquet") for path in job.inputs)
     rows = spark.read.parquet(*job.inputs) if is_parquet else spark.read.text(job.inputs)
     of_line = job.column if is_parquet else "value"
@@ -161,7 +161,7 @@ def read_lines(spark: SparkSession, job: Job) -> DataFrame:
 
 
 def read_beside(rows: DataFrame, name: str) -> Column:
-    """A column of Parquet, as text; moments as the line would say them."""
+    """Reads a column of Parquet as text; moments as the line would say them."""
     kind = {field.name: field.dataType for field in rows.schema}.get(name)
     if kind is None:
         return sf.lit(None).cast("string")
@@ -185,7 +185,7 @@ def result_schema(job: Job) -> StructType:
 
 @dataclass(frozen=True, slots=True)
 class ReadLines:
-    """For `mapInArrow`: lines in, visits and refused lines out."""
+    """Turns lines into visits and refused lines, for `mapInArrow`."""
 
     job: Job
 
@@ -205,7 +205,8 @@ class ReadLines:
 
 
 def for_spark(kind: pa.StructType) -> pa.StructType:
-    """Of Arrow's moments it reads only those in microseconds; it writes milliseconds."""
+    """Widens moments to microseconds, the only ones of Arrow's that Spark reads; it writes
+    milliseconds."""
     return pa.struct(
         [
             each.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(each.type) else each

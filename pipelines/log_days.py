@@ -35,8 +35,9 @@ class LogDays:
         self._replaces = replaces
 
     def move_committed(self, day: date) -> bool:
-        """Into the day, also those of a killed job; clears what one never committed. Says whether
-        there were any: `forget_committed` then ends it, when what they were made of is gone."""
+        """Moves committed parts into the day, also those of a killed job, and clears what was never
+        committed. Says whether there were any: `forget_committed` then ends it, when what they were
+        made of is gone."""
         for name in self._names("_staging", day):
             self.files.delete(f"{self._log}/_staging/{name}")
         committed = self._names("_ready", day)
@@ -49,7 +50,8 @@ class LogDays:
             self.files.delete(f"{self._log}/_ready/{name}")
 
     def stage(self, day: date, tables: Sequence[DataFrame], size: int) -> "StagedParts":
-        """Sorted by publisher; `size` in bytes of what they are made of."""
+        """Writes the tables aside, sorted by publisher; `size`: the bytes of what they are made
+        of."""
         staged = StagedParts(day, uuid.uuid4().hex)
         self.files.make_folder(self._staging(staged))
         for number, rows in enumerate(tables):
@@ -78,7 +80,7 @@ class LogDays:
                 self.files.rename(f"{ready}/{table}/{part}", f"{target}/{name}")
 
     def _names(self, folder: str, day: date) -> list[str]:
-        """Of this day and origin."""
+        """Lists what a folder has of this day and origin."""
         names = self.files.names_in(f"{self._log}/{folder}")
         return [name for name in names if name.startswith(f"dt={day}.{self._origin}.")]
 

@@ -16,6 +16,6 @@ class DemoAwareBackend(ModelBackend):
         return super().user_can_authenticate(user)
 
     def get_user(self, user_id: int) -> User | None:
-        """With the organisation, which every page asks for."""
+        """Reads the person with the organisation, which every page asks for."""
         user = User.objects.select_related("organisation").filter(pk=user_id).first()
         return user if self.user_can_authenticate(user) else None

@@ -45,7 +45,7 @@ def find_founded() -> str | None:
 
 
 def check_name(field: str, value: str) -> str:
-    """Of a founder's answer, as soon as it is given; raises ValidationError."""
+    """Checks a founder's answer as soon as it is given; raises ValidationError."""
     made = Organisation(name=value) if field == "name" else User(username=value)
     others = {each.name for each in made._meta.fields} - {field}
     made.clean_fields(exclude=others)

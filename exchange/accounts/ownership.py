@@ -29,7 +29,7 @@ BELONGINGS: dict[str, Belonging] = {
 
 
 class NotVisible(Http404):
-    """For this person the object does not exist."""
+    """Says that for this person the object does not exist."""
 
 
 def may_see(user: Person, obj: Model) -> bool:
@@ -69,8 +69,8 @@ def owns(user: Person, obj: Model) -> bool:
 
 
 def require_change(by: Person, obj: Model) -> None:
-    """For services. The saved row counts as well as the one in memory: an object can neither be
-    taken from nor given to another organisation by the change itself."""
+    """Refuses for services. The saved row counts as well as the one in memory: an object can
+    neither be taken from nor given to another organisation by the change itself."""
     kind = kind_of(obj)
     if kind is None:
         raise PermissionDenied("People do not change this.")
@@ -126,7 +126,7 @@ def follow(obj: Model, path: str) -> int | None:
 
 
 def find_stored(obj: Model) -> Model | None:
-    """As saved, with what `follow` needs of it in the same query."""
+    """Reads the object as it is saved, with what `follow` needs of it in the same query."""
     if obj._state.adding or obj.pk is None:
         return None
     belonging = belonging_of(obj)

@@ -78,7 +78,7 @@ def usable_links(secret: str) -> QuerySet[PasswordLink]:
 
 
 def find_person(secret: str) -> User:
-    """Whose password it lets choose; raises LinkEndedError."""
+    """Finds whose password the link lets choose; raises LinkEndedError."""
     link = usable_links(secret).select_related("person__organisation").first()
     if link is None:
         raise LinkEndedError
@@ -100,8 +100,9 @@ def choose_password(*, secret: str, password: str) -> User:
 
 
 def mail_links(*, name: str, write_address: Callable[[str], str]) -> None:
-    """To everybody with this login name or e-mail address; the old password stays until a link is
-    used. Sent by a thread: how long it takes must not tell whether there is such a person."""
+    """Mails a link to everybody with this login name or e-mail address; the old password stays
+    until a link is used. A thread sends it: how long that takes must not tell whether there is such
+    a person."""
     known = Q(username=name) | Q(email__iexact=name)
     people = User.objects.filter(known, is_active=True, is_demo=False).exclude(email="")
     for person in people:

@@ -42,7 +42,7 @@ def is_exchange_operator(user: User | AnonymousUser) -> bool:
 
 
 def may_edit(user: User | AnonymousUser, kind: KindName) -> bool:
-    """By role alone; whether it is theirs to edit is `ownership`'s to say."""
+    """Decides by role alone; whether it is theirs to edit is `ownership`'s to say."""
     if not isinstance(user, User) or not user.is_active:
         return False
     if KINDS[kind].is_operators and not is_exchange_operator(user):

@@ -46,7 +46,7 @@ def signer_of(by: User) -> Signer:
 
 
 def draw_secret(seed: bytes | None, byte_count: int) -> str:
-    """As `secrets.token_urlsafe` writes it."""
+    """Writes the secret as `secrets.token_urlsafe` does."""
     if seed is None:
         return secrets.token_urlsafe(byte_count)
     return urlsafe_b64encode(seed[:byte_count]).rstrip(b"=").decode()

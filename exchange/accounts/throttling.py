@@ -40,7 +40,7 @@ def show_lock_out(
 
 
 def show_slow_down(request: HttpRequest, seconds: float) -> HttpResponse:
-    """Under no name in particular."""
+    """Refuses an address, whatever the names that it tried."""
     return refuse(request, seconds)
 
 
@@ -53,8 +53,8 @@ def refuse(request: HttpRequest, seconds: float, **context: str) -> HttpResponse
 
 
 def seconds_left(username: str, address: str | None, now: datetime) -> float:
-    """Until so many failures are forgotten that the next attempt is heard. They are counted per
-    browser, and each count is forgotten by itself."""
+    """Counts until so many failures are forgotten that the next attempt is heard. They are counted
+    per browser, and each count is forgotten by itself."""
     counts = AccessAttempt.objects.filter(username=username, ip_address=address)
     newest_first = list(
         counts.order_by("-attempt_time").values_list("attempt_time", "failures_since_start")

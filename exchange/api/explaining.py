@@ -46,8 +46,8 @@ CampaignIds = Annotated[list[CampaignId], msgspec.Meta(min_length=1, max_length=
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """As for eligibility, but that a visit's own `time` counts. Of a bid request, also of one under
-    `visit`, the impression `imp_id` is explained, or the first."""
+    """Asks as for eligibility, but that a visit's own `time` counts. Of a bid request, also of one
+    under `visit`, the impression `imp_id` is explained, or the first."""
 
     campaigns: CampaignIds
     publisher: str | None = None
@@ -174,7 +174,7 @@ def stand_in_for(caller: Caller) -> User:
 
 
 def choose_visit(asked: ExplainRequest) -> GivenVisit:
-    """Of several impressions, none of which was asked for, the first, and it says so."""
+    """Takes the first of several impressions if none of them was asked for, and says so."""
     document = asked.visit if asked.visit is not None else asked.bid_request or {}
     if asked.visit is None and not is_bid_request(document):
         raise invalid_bid_request("A bid request needs `imp`: a list of at least one object.")

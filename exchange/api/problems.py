@@ -48,7 +48,7 @@ def field_errors(error: ValidationError) -> list[dict[str, str]]:
 
 
 def misdirected(_request: HttpRequest, **_parts: str) -> HttpResponse:
-    """Of what another process answers."""
+    """Answers at the addresses of the ad servers' process, and says where that is."""
     problem = ProblemError(
         HTTPStatus.MISDIRECTED_REQUEST, "misdirected", f"Ad servers ask {settings.SERVING_URL}."
     )

@@ -22,7 +22,7 @@ def seed_of(seed: int, *names: object) -> int:
 
 
 def stream(seed: int, *names: object) -> random.Random:
-    """For drawing one thing at a time."""
+    """Makes a stream for drawing one thing at a time."""
     return random.Random(seed_of(seed, *names))  # noqa: S311  (a demo, not a secret)
 
 

@@ -135,7 +135,8 @@ def draw_routing(path: Path | None, rng: random.Random) -> Routing:
 
 
 def create_test_visits(reference: date) -> None:
-    """For the first campaigns; they expect what is true today, so that a change shows."""
+    """Makes them for the first campaigns; they expect what is true today, so that a change
+    shows."""
     catalog = load_catalog()
     at = datetime.combine(reference, time(12), tzinfo=UTC).isoformat().replace("+00:00", "Z")
     rows = []

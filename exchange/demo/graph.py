@@ -188,7 +188,7 @@ def _connect_demand(builder: _Builder, dsps: list[int], advertisers: list[int]) 
 
 
 def reachable_advertisers(graph: Graph) -> dict[int, frozenset[int]]:
-    """For each publisher, whom its visits can reach over active edges."""
+    """Finds, for each publisher, whom its visits can reach over active edges."""
     buyers: dict[int, list[int]] = {}
     for edge in graph.edges:
         if edge.is_active:

@@ -137,7 +137,8 @@ def _contexts(sector: Sector, rng: random.Random) -> list[str]:
 
 
 def _make_context(sector: Sector, rng: random.Random) -> str:
-    """Beside the sector's content; a page and a programme say it in different attributes."""
+    """Writes what stands beside the sector's content; a page and a programme say it in different
+    attributes."""
     categories = sorted(
         {*rng.sample(sector.categories, rng.randint(2, 3)), rng.choice(("IAB12", "IAB1", "IAB17"))}
     )

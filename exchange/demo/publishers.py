@@ -49,7 +49,7 @@ class Publisher:
 
     @property
     def all_categories(self) -> frozenset[str]:
-        """Those of the whole and of every section."""
+        """Unites the categories of the whole and of every section."""
         return frozenset(self.categories).union(*(section.categories for section in self.sections))
 
 

@@ -69,7 +69,8 @@ class RowWriter:
         return Batch(len(numbered), first, second)
 
     def _find_paths(self, campaigns: Iterable[Campaign]) -> dict[int, dict[int, Path]]:
-        """By publisher and advertiser: the cheapest ones of all that these campaigns book."""
+        """Finds, by publisher and advertiser, the cheapest paths of all that these campaigns
+        book."""
         wanted: dict[int, set[int]] = defaultdict(set)
         for campaign in campaigns:
             for publisher in campaign.publishers:

@@ -116,7 +116,7 @@ def _placement_mix() -> Floats:
 
 
 def _pick_by_row(rng: np.random.Generator, mix: Floats, row: Ints) -> Ints:
-    """For each entry of `row`, a column of that row of `mix`, by weight."""
+    """Draws, for each entry of `row`, a column of that row of `mix`, by weight."""
     sums = np.cumsum(mix / mix.sum(axis=1, keepdims=True), axis=1)
     column = (sums[row] < rng.random((row.size, 1))).sum(axis=1)
     picked: Ints = np.minimum(column, mix.shape[1] - 1)

@@ -72,7 +72,7 @@ def only_sweep() -> Iterator[bool]:
 
 
 def begin() -> None:
-    """At first there is nothing to compare with."""
+    """Records where to begin: at first there is nothing to compare with."""
     with one_moment() as position:
         pass
     CheckedUpTo.objects.create(pk=1, position=position)
@@ -95,7 +95,7 @@ class Touched:
 
 
 def read_touched(since: str) -> tuple[Touched, str]:
-    """And the position that is reached with them: the same one if nothing changed."""
+    """Reads what changed, and the position that is reached with it: the same one if nothing did."""
     with one_moment() as position:
         changes = read_changes(since)
         ids = set(find_misjudged())
@@ -110,7 +110,7 @@ def read_touched(since: str) -> tuple[Touched, str]:
 
 
 def find_campaigns(changes: Changes) -> list[int]:
-    """Those that changed and those of bookings that did."""
+    """Finds the campaigns that changed and those of bookings that did."""
     bookings = Booking.objects.filter(pk__in=sorted(changes.ids.get(ChangeKind.BOOKING, ())))
     campaign_ids = set(bookings.order_by().values_list("campaign_id", flat=True))
     return sorted(campaign_ids | changes.ids.get(ChangeKind.CAMPAIGN, set()))
@@ -151,7 +151,8 @@ def check_night() -> int:
 
 
 def is_first_due() -> bool:
-    """Once, and with the first build: before, there is nothing that could be wrong for anybody."""
+    """Says so once, with the first build: before, there is nothing that could be wrong for
+    anybody."""
     if not SnapshotBuild.objects.filter(status=SnapshotBuild.Status.LIVE).exists():
         return False
     waiting = CheckedUpTo.objects.filter(all_checked_at=None, first_asked_at=None)
@@ -159,7 +160,7 @@ def is_first_due() -> bool:
 
 
 def last_checked() -> datetime | None:
-    """When all that may be wrong was last looked for; None: not yet."""
+    """Says when all that may be wrong was last looked for; None: not yet."""
     row = CheckedUpTo.objects.exclude(all_checked_at=None).first()
     return None if row is None else row.swept_at
 

@@ -33,7 +33,8 @@ def check_booking(*, booking: Booking) -> list[BookingFinding]:
 
 
 def check_campaign(*, campaign: Campaign) -> None:
-    """When it is saved. What it has more of than a person waits for, the next sweep looks at."""
+    """Checks a campaign when it is saved. What it has more of than a person waits for, the next
+    sweep looks at."""
     bookings = campaign.bookings.kept().order_by("-pk").values_list("pk", flat=True)
     check_bookings(booking_ids=bookings[:CHECKED_AT_ONCE])
     note_blocked([campaign.pk])
@@ -57,7 +58,7 @@ def check_bookings(
 
 
 def note_blocked(campaign_ids: Iterable[int] | None = None) -> None:
-    """Which of these campaigns, or of all, have no booking that could be eligible."""
+    """Notes which of these campaigns, or of all, have no booking that could be eligible."""
     blocked, before = find_blocked(), BlockedCampaign.objects.all()
     if campaign_ids is not None:
         ids = list(campaign_ids)

@@ -44,7 +44,7 @@ REASONS: dict[str, str] = {
 
 
 def campaign_conditions(now: datetime) -> Mapping[Status, Q]:
-    """Of campaigns that are kept."""
+    """Says which campaigns, of those that are kept, have which status."""
     live = Q(status=Stored.LIVE)
     running = live & (Q(ends_at__isnull=True) | Q(ends_at__gt=now))
     blocked, free = Q(blocked__isnull=False), Q(blocked__isnull=True)
@@ -59,7 +59,7 @@ def campaign_conditions(now: datetime) -> Mapping[Status, Q]:
 
 
 def booking_conditions(now: datetime) -> Mapping[Status, Q]:
-    """Of bookings that are kept, of campaigns that are."""
+    """Says which bookings have which status, of those that are kept, of campaigns that are."""
     kept = Q(campaign__retired_at=None)
     live = kept & Q(campaign__status=Stored.LIVE)
     on = live & Q(is_active=True)
@@ -109,7 +109,8 @@ def choose(conditions: Mapping[Status, Q], retired: Q) -> Case:
 
 
 def campaigns_in(campaigns: Rows, status: str, now: datetime | None = None) -> Rows:
-    """To be shown in the order of `order_of`, so that few rows are read among a million."""
+    """Chooses campaigns of a status; show them in the order of `order_of`, so that few rows are
+    read among a million."""
     return campaigns.filter(campaign_conditions(now or timezone.now())[Status(status)])
 
 
@@ -120,8 +121,9 @@ def order_of(status: str | None, campaign: str = "") -> tuple[str, ...]:
 
 
 def bookings_in(bookings: Rows, status: str, now: datetime | None = None) -> Rows:
-    """By id where few can be in it; otherwise booking by booking, as a join would begin with all
-    campaigns. That is right for those that have ended, in the order of `order_of`."""
+    """Chooses bookings by id where few can be in it; otherwise booking by booking, as a join would
+    begin with all campaigns. That is right for those that have ended, in the order of
+    `order_of`."""
     moment = now or timezone.now()
     condition = booking_conditions(moment)[Status(status)]
     if status == Status.ENDED:

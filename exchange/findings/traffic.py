@@ -13,8 +13,9 @@ DAYS = 14
 
 
 def never_matched(bookings: QuerySet[Booking], *, today: date) -> QuerySet[Booking]:
-    """Of these, those that could have matched: booked and in flight all the time, at a publisher
-    that had visits. Without a report of these days nothing can be said, and nothing is."""
+    """Chooses, of these, those that could have matched: booked and in flight all the time, at a
+    publisher that had visits. Without a report of these days nothing can be said, and nothing
+    is."""
     first = today - timedelta(days=DAYS)
     days = {"day__gte": first, "day__lt": today}
     visits = DailyVisits.objects.filter(publisher_id=OuterRef("publisher_id"), visits__gt=0, **days)

@@ -48,7 +48,7 @@ def tell(findings: Sequence[BookingFinding], reader: User) -> list[Told]:
 
 
 def tell_by_booking(findings: QuerySet[BookingFinding], reader: User) -> dict[int, list[Told]]:
-    """For pages that show several bookings, each with its own."""
+    """Tells the findings of several bookings, each with its own."""
     joined = findings.select_related("booking__campaign__advertiser", "booking__publisher")
     told: dict[int, list[Told]] = {}
     for one in tell(list(joined), reader):

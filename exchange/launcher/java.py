@@ -47,7 +47,7 @@ def _home_on_path() -> Path | None:
 
 
 def _major_version(home: Path) -> int:
-    """From the `release` file, which every Java since 8 has: starting one costs a second."""
+    """Reads the `release` file, which every Java since 8 has: starting one costs a second."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return 0
     try:

@@ -39,7 +39,8 @@ class PostgresError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PostgresPlace:
-    """Where one cluster lives. `is_durable=False` trades crash safety for speed: for tests only."""
+    """Says where one cluster lives. `is_durable=False` trades crash safety for speed: for tests
+    only."""
 
     folder: Path
     run_folder: RunFolder

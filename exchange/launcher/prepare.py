@@ -42,7 +42,7 @@ def load_demo(arguments: argparse.Namespace) -> None:
 
 
 def build_first_snapshot() -> None:
-    """Also the first that this version can read."""
+    """Builds the first snapshot, or the first that this version can read."""
     from exchange.snapshots.services import has_readable_snapshot
 
     if not has_readable_snapshot():
@@ -51,7 +51,7 @@ def build_first_snapshot() -> None:
 
 
 def request_first_report() -> None:
-    """In the background: the worker takes it as soon as it runs."""
+    """Asks for the first report in the background: the worker takes it as soon as it runs."""
     from exchange.celery import app
     from exchange.reports.models import ReportRun
 

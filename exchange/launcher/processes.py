@@ -82,7 +82,7 @@ class Program:
 
     @property
     def mark(self) -> str:
-        """Of its run, or else of the process that starts it."""
+        """Returns the mark of the program's run, or else of the process that starts it."""
         return self.environment.get(RUN_MARK, _own_mark)
 
 
@@ -201,7 +201,8 @@ class Guard:
         return self.identity is not None and self.identity.is_alive()
 
     def ear(self) -> int:
-        """Where it hears of new programs; it acts when nobody holds that open any more."""
+        """Returns where the guard hears of new programs; it acts when nobody holds that open any
+        more."""
         assert self.process.stdin  # noqa: S101  (a pipe)
         return self.process.stdin.fileno()
 

@@ -135,7 +135,7 @@ class Supervisor:
         self._record(is_ready=True)
 
     def watch(self) -> None:
-        """Until a signal ends it, or a program that will not stay alive."""
+        """Watches until a signal ends it, or a program that will not stay alive."""
         while True:
             time.sleep(0.5)
             for child in list(self.children):
@@ -198,7 +198,8 @@ class Supervisor:
         )
 
     def _prepare(self) -> None:
-        """In a process of its own: Django is slow to load, and this process only watches."""
+        """Prepares in a process of its own: Django is slow to load, and this process only
+        watches."""
         arguments = ["-m", "exchange.launcher.prepare", "--port", str(self.order.serving_port)]
         program = self._program(
             "prepare", "python", *arguments, *self.order.prepare_options, shows_output=True
@@ -264,7 +265,7 @@ class Supervisor:
             time.sleep(0.1)
 
     def _ask_readiness(self) -> "Readiness":
-        """Of those who answer ad servers, and of those who answer people."""
+        """Asks those who answer ad servers, then those who answer people."""
         serving = ask_readiness(self.order.serving_port)
         return ask_readiness(self.order.port) if serving.is_ready else serving
 
@@ -352,5 +353,5 @@ def _clean_up(record: RunRecord) -> None:
 
 
 def tell(text: str) -> None:
-    """To stderr: stdout is for results, which scripts read."""
+    """Writes to stderr: stdout is for results, which scripts read."""
     print(text, file=sys.stderr, flush=True)

@@ -36,7 +36,7 @@ class ValkeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ValkeyPlace:
-    """Where one server lives and how it is reached; port and password are new for each run."""
+    """Says where one server lives and how it is reached; port and password are new for each run."""
 
     folder: Path
     run_folder: RunFolder
@@ -107,7 +107,7 @@ def _wait_until_ready(place: ValkeyPlace, running: Running, *, seconds: float = 
 
 
 def _answers(place: ValkeyPlace) -> bool:
-    """By hand: importing a client takes longer than starting the server."""
+    """Speaks the protocol by hand: importing a client takes longer than starting the server."""
     try:
         with socket.create_connection(("127.0.0.1", place.port), timeout=2) as connection:
             connection.sendall(f"AUTH {place.password}\r\nPING\r\n".encode())

@@ -266,7 +266,7 @@ def describe_value(document: dict[str, Any], flat: dict[str, Any], catalog: Cata
 
 
 def describe_time(milliseconds: int, kind: AttributeType, offset: object) -> str:
-    """Of the visitor's own clock only with an offset, in minutes."""
+    """Tells the visitor's own clock only with an offset, in minutes."""
     try:
         moment = EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:

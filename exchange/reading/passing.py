@@ -102,7 +102,7 @@ def read_visits(path: Path, seller_id: str) -> Iterator[Visit]:
 
 
 def find_row_groups(file: pq.ParquetFile, seller_id: str) -> Iterator[int]:
-    """Those that may hold the publisher: a compacted day is sorted by it."""
+    """Finds the groups that may hold the publisher: a compacted day is sorted by it."""
     columns = range(len(file.schema))
     column = next(each for each in columns if file.schema.column(each).path == PUBLISHER)
     for number in range(file.num_row_groups):

@@ -65,7 +65,8 @@ def _go_on(start: _Start, link: Link, cost: float, rest: float) -> _Start:
 
 
 def _find_rests(sales: dict[int, list[tuple[Link, float]]], target: int) -> list[dict[int, float]]:
-    """By the hops that are left: what the way from each party to the target costs at least."""
+    """Finds, by the hops that are left, what the way from each party to the target costs at
+    least."""
     rests = [{target: 0.0}]
     for _ in range(MAX_HOPS):
         before, now = rests[-1], dict(rests[-1])

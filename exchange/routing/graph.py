@@ -54,7 +54,7 @@ class _Way(NamedTuple):
     before: _Way | None
 
     def hops(self) -> list[_Way]:
-        """From the source, which has no edge, to the end."""
+        """Lists the ways from the source, which has no edge, to the end."""
         way, backwards = self.before, [self]
         while way is not None:
             backwards.append(way)
@@ -106,8 +106,8 @@ class Graph:
         return self._find(source, max_hops, lambda edge_id: 0 if allows(edge_id) else None)
 
     def cheapest_by_hops(self, source: int) -> dict[int, tuple[Path, ...]]:
-        """For every party the paths that are the best within some limit of hops, the shortest and
-        dearest first: one walk for all limits."""
+        """Finds for every party the paths that are the best within some limit of hops, the shortest
+        and dearest first: one walk for all limits."""
         found: dict[int, list[Path]] = {}
         for reached in self._walk(source, MAX_HOPS, lambda _: 0):
             for party_id, way in reached.items():
@@ -126,7 +126,7 @@ class Graph:
 
     @cached_property
     def _buyers(self) -> dict[int, list[int]]:
-        """By seller."""
+        """Lists the buyers of each seller."""
         return {
             seller_id: [sale.buyer_id for sale in sales] for seller_id, sales in self._sales.items()
         }
@@ -211,7 +211,7 @@ class Graph:
         return _Way(worth, share, sale.buyer_id, sale.edge_id, way)
 
     def _is_before(self, way: _Way, rival: _Way) -> bool:
-        """Between ways of the same length."""
+        """Compares ways of the same length."""
         if way.worth != rival.worth:
             return way.worth > rival.worth
         return self._rank(way) < self._rank(rival)
@@ -242,7 +242,8 @@ def _spell_out(way: _Way, whole: int) -> Path:
 
 
 def within(paths: Sequence[Path], hops: int) -> Path | None:
-    """Of what `cheapest_by_hops` found for a party, the one to take with so many hops at most."""
+    """Takes, of what `cheapest_by_hops` found for a party, the path to use with so many hops at
+    most."""
     return next((path for path in reversed(paths) if len(path.edge_ids) <= hops), None)
 
 

@@ -108,7 +108,7 @@ class Parent:
                 self._start(due.listener)
 
     def _wait(self) -> int | None:
-        """For a signal, or until somebody is to be started."""
+        """Waits for a signal, or until the next process is to be started."""
         if not self._due:
             return signal.sigwait(SIGNALS)
         first = min(due.at for due in self._due)
@@ -133,7 +133,8 @@ class Parent:
         return [listener for listener in held if listener is not None]
 
     def _plan_next(self, child: Child, status: int) -> None:
-        """At once after one that has answered; else after a pause, and with a socket of its own."""
+        """Starts another at once after one that has answered; otherwise after a pause, with a
+        socket of its own."""
         logger.error("Process %d ended by itself (status %d)", child.pid, status)
         now = time.monotonic()
         if self._has_answered(child):
@@ -153,7 +154,8 @@ class Parent:
         return was_answering
 
     def _reap(self) -> list[tuple[Child, int]]:
-        """Of a program that became us others may be left, whose end means nothing."""
+        """Returns our ended children. A program that became us may have left others, whose end
+        means nothing."""
         found = []
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -215,7 +217,7 @@ def log_as_json(level: str) -> None:
 
 
 def allow_many_connections() -> None:
-    """As many open files as the system lets us have."""
+    """Allows as many open files as the system lets us have."""
     most = count_descriptors()
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
@@ -226,7 +228,8 @@ def count_descriptors() -> int:
 
 @contextmanager
 def shared_metrics(processes: int) -> Iterator[None]:
-    """Where several processes' numbers add up; named before the first of them is imported."""
+    """Names the folder in which the processes' numbers add up, before the first of them is
+    imported."""
     if processes == 1 or os.environ.get(METRICS_FOLDER):
         yield
         return

@@ -31,7 +31,8 @@ CampaignId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class Order(StrEnum):
-    """Of the eligible campaigns: what is left for the publisher, best first, or their ids."""
+    """Orders the eligible campaigns: by what is left for the publisher, best first, or by their
+    ids."""
 
     NET_CPM = "net_cpm"
     CAMPAIGN_ID = "id"

@@ -57,7 +57,8 @@ class Application:
 
 
 def make_application(configuration: Configuration) -> Application:
-    """With a service that follows the snapshot directory and keeps what it is told to."""
+    """Makes the application with a service that follows the snapshot directory and logs as
+    configured."""
     service = service_for(configuration.snapshot_dir)
     if configuration.answers_every:
         service.keep_answers(

@@ -123,7 +123,7 @@ def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
 
 
 def as_integers(values: Sequence[int] | Integers, kind: pa.DataType) -> pa.Array:
-    """Not `pa.array`, which imports pandas: seconds in every process that writes."""
+    """Avoids `pa.array`, which imports pandas: seconds in every process that writes."""
     buffer = pa.py_buffer(np.array(values, f"int{kind.bit_width}"))
     return pa.Array.from_buffers(kind, len(values), [None, buffer])
 
@@ -218,7 +218,7 @@ class Bookings:
         return count_before(below, self._rows_by_rank, others)
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]:
-        """In the order of answers, at most `limit` of them."""
+        """Returns the rows in the order of answers, at most `limit` of them."""
         ranks = self._ranks.take(self._ids.searchsorted(booking_ids))
         ranks.sort()
         row_of_rank = self._row_of_rank
@@ -240,7 +240,8 @@ class Bookings:
         return [content[offsets[row] : offsets[row + 1]] for row in rows]
 
     def terms(self, start: int, stop: int) -> bytes:
-        """Of these rows, as `terms.npy` holds them; a line of the bookings has its end beside."""
+        """Returns these rows as `terms.npy` holds them; each says where its line of the bookings
+        ends."""
         part = np.empty(stop - start, TERMS)
         for name in ("booking_id", "campaign_id", "rank", "path_at", "reach"):
             part[name] = self._integers(name)[start:stop]
@@ -260,7 +261,7 @@ class Bookings:
 
 
 def read_booking_ids(path: Path) -> Integers:
-    """Of a snapshot that is not served here; ascending."""
+    """Reads the ids of a snapshot that is not served here, ascending."""
     return cast(Integers, np.from_dlpack(open_batch(path).column("booking_id")))
 
 

@@ -75,7 +75,7 @@ class KeyRing:
 
 
 def read_key(header: str) -> str:
-    """From the header `Authorization`."""
+    """Reads the key from the header `Authorization`."""
     if not header.startswith(KEY_SCHEME):
         raise unauthorized("Send the header `Authorization: Api-Key <your key>`.")
     return header[len(KEY_SCHEME) :].strip()

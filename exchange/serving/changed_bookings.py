@@ -46,7 +46,7 @@ class Beside(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, below: Bookings, rows: Collection[BookingRow]) -> dict[int, Beside]:
-        """By booking id."""
+        """Returns the rows by booking id, each with its place among those of the file."""
         gaps = below.count_before(terms_of(rows)).tolist()
         return {
             row.booking_id: cls(row, gap, row.fragment())
@@ -70,7 +70,7 @@ class ChangedBookings:
         self._prices = np.array([row.price for row in rows], np.float64)
 
     def items_of(self, index: Snapshot) -> Items:
-        """Of those beside the file: what the small index answers with."""
+        """Returns the texts of the bookings beside the file: what the small index answers with."""
         texts = [text for text, _ in self._items]
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])

@@ -84,7 +84,7 @@ class DeltaLogFolder:
         return self.folder / f"{number:012}.json"
 
     def last_number(self) -> int:
-        """Of what lies there, readable or not; 0 if nothing does."""
+        """Returns the highest number of a file that lies there, readable or not; 0 if none does."""
         return max((int(path.stem) for path in self.folder.glob("[0-9]*.json")), default=0)
 
     def write(self, delta: Delta) -> None:

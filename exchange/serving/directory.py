@@ -118,14 +118,14 @@ class SnapshotDirectory:
         return manifest
 
     def write_manifest(self, *, snapshot_id: str, read_at: datetime) -> Manifest:
-        """For a snapshot that nothing changes beside."""
+        """Publishes a snapshot that no delta log goes with."""
         now = datetime.now(UTC)
         manifest = Manifest(snapshot_id=snapshot_id, read_at=read_at, activated_at=now)
         self.publish(manifest)
         return manifest
 
     def publish(self, manifest: Manifest) -> None:
-        """From here on servers answer from it."""
+        """Replaces the manifest: from here on servers answer from this snapshot."""
         folder = self.folder(manifest.snapshot_id)
         if not folder.is_dir():
             raise DirectoryError(f"{folder} does not exist, so it cannot be made live")
@@ -244,8 +244,8 @@ class SnapshotDirectory:
 
 
 def decode(path: Path, content: bytes, kind: type[Document]) -> Document:
-    """Of another format, a document need not have any of our fields; a large one of ours is read
-    only once."""
+    """Reads a document of our format once. One of another format need not have any of our fields,
+    so that it is read again for its format alone."""
     document: FormattedDocument
     try:
         try:

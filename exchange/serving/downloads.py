@@ -175,7 +175,7 @@ def write_terms(live: LiveSnapshot) -> Iterator[bytes]:
 
 
 def terms_head(count: int) -> bytes:
-    """Of a file as `numpy.load` opens it."""
+    """Returns the head of a file that `numpy.load` opens."""
     head = io.BytesIO()
     form = {"descr": np.lib.format.dtype_to_descr(TERMS), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(head, form)

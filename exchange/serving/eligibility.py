@@ -75,7 +75,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
         return sum(part.count for part in self.parts)
 
     def document(self) -> dict[str, Any]:
-        """For pages; the endpoint sends the body as it is."""
+        """Decodes the body for pages; the endpoint sends it as it is."""
         decoded: dict[str, Any] = msgspec.json.decode(self.body)
         return decoded
 
@@ -92,7 +92,7 @@ class Pace:
         self._until = time.perf_counter() + STEP_SECONDS
 
     def is_over(self) -> bool:
-        """Once for each step: the next one begins with it."""
+        """Says so once for each step: the next step begins with it."""
         now = time.perf_counter()
         if now < self._until:
             return False
@@ -139,11 +139,11 @@ class EligibilityService:
         return 0 if self._visits is None else self._visits.one_in
 
     def keep_answers(self, log: AnswerLog) -> None:
-        """From now on; the watching thread writes them down."""
+        """Keeps answers from now on; the watching thread writes them down."""
         self._log = log
 
     def log_visits(self, log: VisitLog) -> None:
-        """From now on, as answers are kept."""
+        """Keeps visits from now on, as `keep_answers` keeps answers."""
         self._visits = log
 
     def keep(self, live: LiveSnapshot, kept: Iterable[Kept]) -> None:
@@ -343,7 +343,7 @@ class EligibilityService:
         return True
 
     def _note_use(self) -> None:
-        """Of requests that the desk answered."""
+        """Notes the keys of requests that the desk answered."""
         for caller in tuple(self.passes.values()):
             if caller.used_at_seconds:
                 self._key_use.note(caller.key_hash, caller.used_at_seconds)

@@ -101,9 +101,10 @@ class Following:
         SNAPSHOT_READ_AT.set(manifest.read_at.timestamp())
 
     def _recover(self, error: Exception, seen: Seen) -> bool:
-        """Without an older state that is safe, what is served already goes on; what was recovered
-        before does not, because more may have been stopped since. The first try is followed by
-        another, and so is one while which something moved: a record may just be on its way."""
+        """Takes an older state that is safe. Where there is none, what is served already goes on;
+        what was recovered before does not, because more may have been stopped since. The first try
+        is followed by another, and so is one during which something moved: a record may just be on
+        its way."""
         self.refuse(error)
         before, stops = self.live, self._mark(STOPS_FILE)
         found = recover(self._directory, before)
@@ -125,7 +126,7 @@ class Following:
         return self.live is not before
 
     def _go_on(self, trouble: Trouble) -> bool:
-        """In the same trouble as before; what is stopped meanwhile is."""
+        """Stops what was stopped since, while the trouble is the same as before."""
         live, mark = self.live, self._mark(STOPS_FILE)
         if mark == trouble.stops:
             return False
@@ -154,7 +155,8 @@ class Following:
         return False
 
     def _name(self, error: Exception) -> str:
-        """For whoever asks how we are: without where on this machine the directory lies."""
+        """Names the trouble for whoever asks how we are: without where on this machine the
+        directory lies."""
         return str(error).replace(f"{self._directory.root}/", "")
 
     def _mark(self, name: str) -> FileMark:

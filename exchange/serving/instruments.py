@@ -72,7 +72,8 @@ NOT_IN_CATALOGUE = "(not in the catalogue)"
 
 
 def flush_times(taken: tuple[list[int], float], histogram: Histogram) -> None:
-    """As `histogram.observe` of each, which writes to the shared file twice per amount."""
+    """Adds all counts at once: `histogram.observe` would write to the shared file twice per
+    amount."""
     counts, seconds = taken
     for bucket, count in zip(histogram._buckets, counts, strict=True):
         if count:
@@ -130,7 +131,7 @@ class Tally:
             sums.add(parts)
 
     def add_parts(self, parts: Iterable[Part]) -> None:
-        """Of a request that is counted elsewhere."""
+        """Adds the parts of a request that is itself counted elsewhere."""
         with self._lock:
             self._sums.add(parts)
 
@@ -144,7 +145,7 @@ class Tally:
 
 
 def flush_counts(endpoint: str, counts: Counts) -> None:
-    """Of requests that compiled code answered."""
+    """Adds up the requests that compiled code answered."""
     requests, matches, latency, match_time, malformed, has_unknown = counts.take()
     if requests:
         REQUESTS.labels(endpoint, "200").inc(requests)
@@ -158,7 +159,7 @@ def flush_counts(endpoint: str, counts: Counts) -> None:
 
 
 def count_bad(bad: Count[str], part: Part) -> None:
-    """By name only where the catalogue has it, so that callers cannot make names up."""
+    """Names an attribute only where the catalogue has it, so that callers cannot make names up."""
     bad.update(part.malformed)
     if part.has_unknown:
         bad[NOT_IN_CATALOGUE] += 1

@@ -49,8 +49,8 @@ class Retention:
 
 
 class Kept(NamedTuple):
-    """By reference: states are immutable, and nobody changes a visit after its answer. The compiled
-    way leaves a request's bytes, which are read when they are written down."""
+    """Refers to what was answered: states are immutable, and nobody changes a visit after its
+    answer. The compiled way leaves a request's bytes, which are read when they are written down."""
 
     live: LiveSnapshot
     visit: Mapping[str, object] | KeptRequest
@@ -62,7 +62,8 @@ class Kept(NamedTuple):
 
 
 def read_visits(kept: Iterable[Kept]) -> Iterator[Mapping[str, object]]:
-    """Each as it was asked. A bid request is read once for its imps, which follow each other."""
+    """Yields each visit as it was asked. A bid request is read once for all of its imps, which
+    follow each other."""
     read: tuple[LiveSnapshot, bytes] | None = None
     visits: list[dict[str, object]] = []
     for live, visit, _ in kept:
@@ -128,7 +129,7 @@ class KeptLog(ABC):
 
     @abstractmethod
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
-        """With the day whose folder each belongs to."""
+        """Yields each table with the day whose folder it belongs to."""
 
     def _write(self, kept: list[Kept]) -> None:
         try:
@@ -143,15 +144,15 @@ class KeptLog(ABC):
             self._is_troubled = True
 
     def _clean(self) -> None:
-        """Every hour, and at the first write after a start."""
+        """Removes old files at the first write after a start, and then every hour."""
         if time.monotonic() >= self._cleaning_due_at:
             self._cleaning_due_at = time.monotonic() + HOUR_SECONDS
             remove_old_files(self._folders, self._retention, datetime.now(UTC))
 
 
 def write_file(folder: Path, day: date, table: pa.Table, compression: str) -> None:
-    """Whole or not at all. Not aside in the day's folder: who compacts a day takes its folder away
-    while we write."""
+    """Writes the file whole or not at all. It is begun outside the day's folder, because who
+    compacts a day takes its folder away while we write."""
     # Not at the start: it takes a second, and most processes that import us write nothing.
     from pyarrow import parquet
 
@@ -177,7 +178,8 @@ def move_into_day(aside: Path, path: Path) -> None:
 
 
 def remove_old_files(folders: Sequence[Path], retention: Retention, now: datetime) -> int:
-    """The oldest go first; says how many. Other processes may do the same meanwhile."""
+    """Removes the oldest files first and returns how many. Other processes may do the same
+    meanwhile."""
     first_day = f"dt={now - timedelta(days=retention.days):%Y-%m-%d}"
     kept_bytes = removed = 0
     # Folders and files are named by their time, so names sort as they were written.
@@ -203,7 +205,7 @@ def age_order(path: Path) -> tuple[str, str]:
 
 
 def remove_left_asides(folder: Path, now: datetime) -> None:
-    """Of processes that were killed while they wrote."""
+    """Removes what processes left that were killed while they wrote."""
     for path in folder.glob(".*.parquet"):
         try:
             if path.stat().st_mtime < now.timestamp() - HOUR_SECONDS:

@@ -1,4 +1,4 @@
-"""When each API key was last used: noted in memory by a request, written to a file now and then.
+"""Notes when each API key was last used: in memory at a request, in a file now and then.
 
     key-use/<random>.json      {"<hash>": "2026-11-16T05:00:00Z", ..}, one file per server process
 
@@ -91,7 +91,8 @@ def read_file(path: Path) -> dict[str, datetime]:
 
 
 def remove_stale_files(root: Path) -> None:
-    """Of processes that are gone, or have seen no key for long; what they said is known."""
+    """Removes files of processes that are gone or have seen no key for long; what they said is
+    known."""
     for path in (root / FOLDER).glob("*"):
         try:
             if path.stat().st_mtime < time.time() - STALE_SECONDS:

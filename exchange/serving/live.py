@@ -126,12 +126,13 @@ class LiveSnapshot:
 
     @property
     def warnings(self) -> bytes:
-        """Those of a visit that there is nothing else to warn of."""
+        """Returns the warnings of a visit that there is nothing else to warn of."""
         return write_warnings((), (), (), self.notes) if self.is_recovered else NO_WARNINGS
 
     @classmethod
     def open(cls, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
-        """With everything that its log holds already: a server never goes back in time."""
+        """Opens the snapshot with all that its log holds already: a server never goes back in
+        time."""
         opened = Opened.open(directory, manifest.snapshot_id)
         return cls.begin(manifest, opened).follow_all(directory)
 
@@ -175,7 +176,7 @@ class LiveSnapshot:
         return live
 
     def follow_readable(self, directory: SnapshotDirectory) -> LiveSnapshot:
-        """As far as records can be read."""
+        """Applies records up to the first that cannot be read."""
         log = DeltaLogFolder.of(directory, self.manifest)
         deltas: list[Delta] = []
         with suppress(DirectoryError, OSError):
@@ -241,7 +242,7 @@ class LiveSnapshot:
 
 
 def find_last_number(directory: SnapshotDirectory, log: DeltaLogFolder) -> int:
-    """Of the records that were written, whether or not they are still there."""
+    """Returns the number of the last record that was written, whether or not it is still there."""
     try:
         stops = read_stops(directory)
     except DirectoryError:
@@ -259,7 +260,8 @@ def is_on_its_way(path: Path) -> bool:
 
 
 def find_readable(index: LiveIndex, definitions: Mapping[str, str]) -> dict[str, str]:
-    """Those that this index can read; it has them then. They may use each other, in any order."""
+    """Defines what this index can read, and returns it. Definitions may use each other, in any
+    order."""
     with suppress(ValueError):
         index.apply(definitions=definitions.items())
         return dict(definitions)

@@ -40,7 +40,8 @@ Seen = tuple[FileMark, ...]
 
 
 class BuildRequest(FormattedDocument, frozen=True, kw_only=True):
-    """Which state a server could not load; done with when the manifest names another."""
+    """Names a state that a server could not load. It is done with when the manifest names
+    another."""
 
     snapshot_id: str
     log_id: str
@@ -71,7 +72,7 @@ def mark_of(directory: SnapshotDirectory, name: str) -> FileMark:
 
 
 def look(directory: SnapshotDirectory, live: LiveSnapshot | None) -> Seen:
-    """At all that another try depends on but the stops."""
+    """Looks at everything that another try depends on, except the stops."""
     manifest = find_named(directory)
     names = [MANIFEST_FILE]
     if manifest is not None:
@@ -159,7 +160,7 @@ def open_readable(directory: SnapshotDirectory, manifest: Manifest) -> LiveSnaps
 
 
 def open_as_built(directory: SnapshotDirectory, kept: KeptSnapshot) -> LiveSnapshot:
-    """Without a log: nothing that comes later may be applied to it."""
+    """Opens the snapshot without a log: nothing that comes later may be applied to it."""
     manifest = Manifest(
         snapshot_id=kept.snapshot_id,
         read_at=kept.read_at,

@@ -41,7 +41,7 @@ class CountedBidRequest(msgspec.Struct, frozen=True):
 
 
 class CountedRequest(msgspec.Struct, frozen=True):
-    """As much of a request as says how many visits it asks for; the rest is read over."""
+    """Holds as much of a request as says how many visits it asks for; the rest is read over."""
 
     bid_request: CountedBidRequest | None = None
 

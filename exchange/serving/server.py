@@ -44,7 +44,7 @@ def listen(host: str, port: int, *, is_shared: bool = True) -> socket.socket:
 
 
 def run(routes: Routes, listener: socket.socket, lifeline: int, limits: Limits) -> None:
-    """Until SIGTERM or SIGINT, or until the other end of `lifeline` is closed."""
+    """Serves until SIGTERM or SIGINT, or until the other end of `lifeline` is closed."""
     sys.setswitchinterval(SWITCH_SECONDS)
     # A full garbage collection over what the libraries keep alive would hold up every request.
     gc.collect()

@@ -63,7 +63,7 @@ class Stops(FormattedDocument, frozen=True, kw_only=True):
     definitions: dict[str, tuple[int, str]] = {}
 
     def bookings_after(self, number: int) -> list[int]:
-        """Those that were touched later than that, ascending."""
+        """Returns the bookings that were touched later than that, ascending."""
         found = unite(packed for at, packed in self.touched.items() if at > number)
         ids: list[int] = found.tolist()
         return ids
@@ -111,7 +111,7 @@ class Stops(FormattedDocument, frozen=True, kw_only=True):
         return replace(self, touched=touched)
 
     def keeping(self, snapshot_ids: Iterable[str]) -> Stops:
-        """Without snapshots that are gone, and what only they needed."""
+        """Leaves out snapshots that are gone, and what only they needed."""
         there = {*snapshot_ids}
         kept = tuple(kept for kept in self.snapshots if kept.snapshot_id in there)
         floor = min((each.floor for each in kept), default=self.number)

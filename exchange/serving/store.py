@@ -114,7 +114,8 @@ class SnapshotStore:
             directory.adopt(staged, snapshot_id)
 
     def _read_deltas(self, directory: SnapshotDirectory, manifest: Manifest) -> dict[int, bytes]:
-        """By number: those that are not here, and those that a server could not read."""
+        """Reads, by number, the records that are not here and those that a server could not
+        read."""
         if not manifest.log_id:
             return {}
         log = DeltaLogFolder(directory, manifest.log_id)
@@ -130,8 +131,8 @@ class SnapshotStore:
         return found
 
     def _pull_stops(self, directory: SnapshotDirectory, manifest: Manifest, last: int) -> None:
-        """Without any, nothing is gone back to. Those of records that are not here yet count too,
-        but must not make anybody look for them."""
+        """Copies the stops; without any, nothing is gone back to. Stops of records that are not
+        here yet count too, but must not make anybody look for them."""
         content = self._read(STOPS_FILE)
         if content is None:
             (directory.root / STOPS_FILE).unlink(missing_ok=True)
@@ -224,7 +225,8 @@ def name_delta(log_id: str, number: int) -> str:
 
 
 def follow(store: SnapshotStore, directory: SnapshotDirectory) -> None:
-    """For ever. A store that cannot be read costs freshness only: servers go on and tell it."""
+    """Pulls for ever. A store that cannot be read costs freshness only: servers go on and tell
+    it."""
     while True:
         try:
             store.pull(directory)

@@ -56,7 +56,7 @@ class VisitLog(KeptLog):
         self._process = secrets.token_hex(6)
 
     def is_due(self, visit: Mapping[str, object], live: LiveSnapshot) -> bool:
-        """For a visit of the general way, which has its stamps."""
+        """Chooses among visits of the general way, which carry the server's stamps."""
         user = visit.get(USER) if has_users(live.index.snapshot.catalog) else None
         moment = visit[TIME]
         text = encode(user) if isinstance(user, str) else None
@@ -64,7 +64,7 @@ class VisitLog(KeptLog):
         return isinstance(moment, int) and choose(text, moment, number, self.one_in)
 
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
-        """One for each day and snapshot: nearly always one."""
+        """Makes one table for each day and catalogue: nearly always one."""
         groups: dict[tuple[date, CompiledCatalog], list[Mapping[str, object]]] = {}
         for each, visit in zip(kept, read_visits(kept), strict=True):
             key = (day_of(visit), each.live.index.snapshot.catalog)
@@ -90,7 +90,7 @@ def encode(user: str) -> bytes | None:
 
 
 def day_of(visit: Mapping[str, object]) -> date:
-    """By the server's own stamp."""
+    """Returns the day by the server's own stamp."""
     moment = visit[TIME]
     assert isinstance(moment, int)  # noqa: S101 - whoever keeps a visit has stamped it
     return (EPOCH + timedelta(milliseconds=moment)).date()

@@ -150,7 +150,7 @@ def describe_takers(queues: tuple[QueueState, ...]) -> str:
 
 
 def describe_waits(queues: tuple[QueueState, ...]) -> str:
-    """Which queue's first task waits longer than it should."""
+    """Names the queues whose first task waits longer than it should."""
     bounds = {queue.name: queue.longest_wait_seconds for queue in QUEUES}
     waits = {queue.name: queue.waiting_seconds() for queue in queues}
     late = [f"{name} wait for {s:.0f} s" for name, s in waits.items() if s > bounds[name]]

@@ -38,8 +38,8 @@ def own_address(request: HttpRequest) -> str:
 
 
 class QueueAges(Collector):
-    """As last looked at (health.py): asking for metrics asks nobody else. Without a broker there
-    are none."""
+    """Tells the ages that health.py saw last: asking for metrics asks nobody else. Without a broker
+    there are none."""
 
     def collect(self) -> Iterator[Metric]:
         ages = GaugeMetricFamily(

@@ -37,7 +37,7 @@ _thread = threading.local()
 
 
 def limit_waits_of_pages() -> None:
-    """For this process, before its first connection."""
+    """Bounds the waits of this process; called before its first connection."""
     options = connections.settings["default"].setdefault("OPTIONS", {})
     limits = {
         "statement_timeout": STATEMENT_SECONDS,

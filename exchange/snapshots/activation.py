@@ -42,7 +42,8 @@ class CannotActivateError(Exception):
 
 
 def activate(*, build: SnapshotBuild) -> Manifest:
-    """With everything that was saved since it was read: servers never go back in time."""
+    """Makes the build live with everything that was saved since it was read: servers never go back
+    in time."""
     check_files(build)
     with only_writer():
         base = next_number()
@@ -60,8 +61,8 @@ def activate(*, build: SnapshotBuild) -> Manifest:
 
 
 def roll_back(*, build: SnapshotBuild) -> Manifest:
-    """To the snapshot as it was built. What was saved since is held back until the next one is
-    activated: the fault that somebody flees from may be in it."""
+    """Goes back to the snapshot as it was built. What was saved since is held back until the next
+    one is activated: the fault that somebody flees from may be in it."""
     check_files(build)
     with only_writer():
         base = next_number()

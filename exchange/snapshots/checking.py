@@ -71,7 +71,8 @@ def expressions_of(composer: Composer, entry: Entry) -> list[Expression]:
 
 
 def edges_of(composer: Composer, entry: Entry) -> Sequence[int]:
-    """Of a booking that takes any path those of the cheapest one, to aim visits at."""
+    """Returns the edges to aim visits at: those of the cheapest path for a booking that takes
+    any."""
     if entry.reach is None:
         return entry.edge_ids
     advertiser_id, hops = entry.reach

@@ -1,4 +1,4 @@
-"""From the market to what the index holds: one entry per booking, one definition per edge and
+"""Turns the market into what the index holds: one entry per booking, one definition per edge and
 audience.
 
 A booking that cannot be built is left out with its reason; it never spoils the others.
@@ -123,7 +123,7 @@ class Texts(dict[int, Compiled]):
         return self[key]
 
     def compile_all(self, keys: Iterable[int]) -> None:
-        """For what they refer to, and for what is wrong with them."""
+        """Compiles them for what they refer to, and for what is wrong with them."""
         for key in keys:
             if key not in self:
                 self[key] = self._compile_one(key)
@@ -146,7 +146,7 @@ class Composer:
 
     @cached_property
     def party_ids(self) -> dict[str, int]:
-        """By seller id."""
+        """Maps seller ids to parties."""
         return {party.seller_id: party_id for party_id, party in self.market.parties.items()}
 
     def definitions(self) -> Iterator[tuple[str, str]]:
@@ -165,7 +165,7 @@ class Composer:
             yield edge_name(edge_id), text
 
     def entries(self) -> Iterator[Entry]:
-        """In ascending order of booking id."""
+        """Yields the entries in ascending order of booking id."""
         for pair in self.market.bookings:
             try:
                 yield self.compose(pair)
@@ -284,7 +284,8 @@ class Composer:
         )
 
     def _path(self, pair: BookedPair, advertiser_id: int) -> Path:
-        """Of a booking that takes any path: the cheapest one that there is. All within its hops."""
+        """Returns the path within the booking's hops; the cheapest one for a booking that takes
+        any."""
         if pair.policy == Booking.Policy.PINNED:
             return self._pinned(pair, advertiser_id)
         return self._cheapest(pair.publisher_id, advertiser_id, pair.hop_limit)

@@ -65,7 +65,7 @@ def write_campaigns(folder: Path, composer: Composer, entries: Iterable[Entry]) 
 
 
 def digest_campaign(composer: Composer, campaign_id: int) -> bytes:
-    """Only of a campaign with an entry, so there is an offer."""
+    """Needs a campaign with an entry, so that there is an offer."""
     row, offer = composer.market.campaigns[campaign_id], composer.offers[campaign_id]
     numbers = (row.advertiser_id, *offer.bid, len(offer.name))
     text = f"{numbers} {offer.name} {offer.conditions}"

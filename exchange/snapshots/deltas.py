@@ -50,8 +50,8 @@ def snapshot_directory() -> SnapshotDirectory:
 
 
 def push_to_store() -> None:
-    """So that machines without this directory follow, if there is a store. Only for the writer;
-    what fails is made good by the sweep."""
+    """Lets machines without this directory follow, if there is a store. Only the writer calls it;
+    the sweep makes good what fails."""
     if settings.SNAPSHOT_STORE:
         SnapshotStore(settings.SNAPSHOT_STORE).push(snapshot_directory())
 
@@ -189,7 +189,8 @@ def note_written(log: DeltaLog, draft: Draft, market: Market) -> None:
 
 
 def find_room(log: DeltaLog) -> int:
-    """While a build is on its way, deltas go on; but they must not outgrow what they lie beside."""
+    """Bounds the deltas that go on while a build is on its way: they must not outgrow what they lie
+    beside."""
     return max(min(MAX_REINSERTED, 3 * MAX_REINSERTED - log.reinserted_count), 0)
 
 
@@ -205,7 +206,8 @@ def needs_build(log: DeltaLog) -> str:
 
 
 def ask_for_build(why: str = "") -> SnapshotBuild | None:
-    """If the log has become too large, or something waits for a build, and none is on its way."""
+    """Asks if the log has become too large, or something waits for a build, and none is on its
+    way."""
     log = DeltaLog.objects.first()
     if log is None or log.is_held or not (why := why or needs_build(log)):
         return None

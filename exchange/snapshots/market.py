@@ -62,7 +62,7 @@ class AudienceRow:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """Without its values: a version never changes, so they can be read when they are needed."""
+    """Leaves out the values: a version never changes, so they can be read when they are needed."""
 
     id: int
     organisation_id: int
@@ -196,8 +196,8 @@ BOOKING_COLUMNS = ("id", "campaign_id", "publisher_id", "policy", "pinned_edges"
 
 
 def read_bookings(campaigns: Collection[int], advance: Callable[[int], None]) -> list[BookedPair]:
-    """Without a join, which costs Postgres more than the other bookings cost us; its own count,
-    made with one, must agree in the end."""
+    """Reads without a join, which costs Postgres more than the other bookings cost us; its own
+    count, made with one, must agree in the end."""
     pairs: list[BookedPair] = []
     told = 0
 

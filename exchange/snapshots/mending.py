@@ -22,7 +22,8 @@ Status = SnapshotBuild.Status
 
 
 def mend() -> None:
-    """Of a snapshot that somebody went back to only the stops: what follows it is theirs to say."""
+    """Writes lost stops anew, and asks for a build where something is damaged. While somebody has
+    gone back to a snapshot it mends the stops alone: what follows is theirs to say."""
     log = DeltaLog.objects.first()
     if log is None:
         return
@@ -36,7 +37,7 @@ def mend() -> None:
 
 
 def find_damage(directory: SnapshotDirectory, log: DeltaLog) -> str:
-    """In words; empty if everything is there."""
+    """Says in words what is damaged; empty if everything is there."""
     try:
         manifest = directory.read_manifest()
     except DirectoryError as error:

@@ -27,7 +27,7 @@ class BuildLostError(Exception):
 
 
 def ignore_progress(_phase: Phase, _rows_done: int, _rows_total: int) -> None:
-    """For builds that nobody watches from inside the process."""
+    """Stands in for builds that nobody watches from inside the process."""
 
 
 class Progress:
@@ -70,7 +70,7 @@ class Progress:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Where the time went so far, by phase."""
+        """Says where the time went so far, by phase."""
         phase, spent = self._state[0], time.monotonic() - self._begun_at
         return {**self._seconds, phase: round(self._seconds.get(phase, 0) + spent, 2)}
 

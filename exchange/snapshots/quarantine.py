@@ -37,7 +37,7 @@ def no_former_texts(_kind: ChangeKind, _object_id: int) -> Iterable[str]:
 
 
 def read_former_texts(kind: ChangeKind, object_id: int) -> Iterable[str]:
-    """Of an object's revisions, the newest first, also those since the market was read."""
+    """Reads an object's revisions, the newest first, also those since the market was read."""
     rows = MODELS[kind].pgh_event_model.objects  # type: ignore[attr-defined]  # pghistory's
     rows = rows.filter(pgh_obj_id=object_id).order_by("-pgh_id")
     texts: list[str] = list(rows.values_list("expression", flat=True)[:MAX_REVISIONS])

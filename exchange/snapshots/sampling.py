@@ -71,7 +71,7 @@ class VisitMaker:
 
 
 def gather(expressions: Iterable[Expression]) -> dict[str, list[list[Any]]]:
-    """For every attribute the lists of values that conditions compare it with."""
+    """Collects, for every attribute, the lists of values that conditions compare it with."""
     found: dict[str, list[list[Any]]] = defaultdict(list)
     for expression in expressions:
         for predicate in predicates_of(expression.to_json()):

@@ -102,7 +102,8 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
 
 
 def record_position(build_id: int, market: Market) -> None:
-    """At once: what changes from here on must be kept until the build is live."""
+    """Records the position at once: what changes from here on must be kept until the build is
+    live."""
     SnapshotBuild.objects.filter(pk=build_id).update(
         position=market.position, read_at=market.read_at
     )
@@ -129,7 +130,8 @@ def record_result(build_id: int, snapshot_id: str, built: Built) -> None:
 
 
 def go_live(build: SnapshotBuild, quarantine: Quarantine) -> None:
-    """Unless somebody went back to an older snapshot: then it is theirs to end that."""
+    """Activates the build unless somebody went back to an older snapshot: then it is theirs to end
+    that."""
     if DeltaLog.objects.filter(is_held=True).exists():
         finish(build, Status.READY)
         return

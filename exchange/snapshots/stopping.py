@@ -25,7 +25,7 @@ from matcher_ext.serving import Integers
 
 
 def note_record(directory: SnapshotDirectory, delta: Delta) -> None:
-    """Before it is written."""
+    """Notes what a record stops, before it is written."""
     manifest = directory.read_manifest()
     if manifest is None:
         raise DirectoryError("a record without a manifest")
@@ -36,8 +36,9 @@ def note_record(directory: SnapshotDirectory, delta: Delta) -> None:
 def note_manifest(
     directory: SnapshotDirectory, manifest: Manifest, record: Delta | None, *, is_new: bool
 ) -> None:
-    """Before it is published. `is_new`: its snapshot was built just now, so whoever is in an older
-    one and not in this one has ended, also where nobody could name all that changed."""
+    """Notes what a manifest stops, before it is published. `is_new`: its snapshot was built just
+    now, so whoever is in an older one and not in this one has ended, also where nobody could name
+    all that changed."""
     base = manifest.delta
     stops = find_stops(directory) or Stops(
         number=base, position=manifest.position, manifest=manifest
@@ -64,14 +65,15 @@ def note_changes(directory: SnapshotDirectory) -> bool:
 
 
 def prune_stops(directory: SnapshotDirectory) -> None:
-    """After snapshots were removed."""
+    """Forgets what only removed snapshots needed."""
     stops = find_stops(directory)
     if stops is not None and (pruned := stops.keeping(directory.snapshot_ids())) != stops:
         write_stops(directory, pruned)
 
 
 def begin_stops(directory: SnapshotDirectory, manifest: Manifest) -> Stops:
-    """As far as the log can be read; what came later is found in the changes since."""
+    """Begins with as much of the log as can be read; what came later is found in the changes
+    since."""
     stops = Stops(
         number=manifest.delta,
         position=manifest.position,
@@ -124,7 +126,8 @@ def with_snapshot(stops: Stops, kept: KeptSnapshot) -> Stops:
 
 
 def add_gone(directory: SnapshotDirectory, stops: Stops, manifest: Manifest) -> Stops:
-    """Of edges too many to name nobody can say which are closed: nothing before is gone back to."""
+    """Adds the bookings of older snapshots that this one lacks. If too many edges changed to be
+    named, nobody can say which are closed, and nothing before is gone back to."""
     if Change.objects.filter(kind=ChangeKind.EDGE, object_id=None).exists():
         stops = replace(stops, snapshots=())
     new = read_booking_ids(directory.folder(manifest.snapshot_id) / BOOKINGS_FILE)

@@ -45,7 +45,7 @@ def read_tree(readable: Readable) -> Expression:
 
 
 def find_names(text: str, catalog: Catalog) -> list[Place]:
-    """Where a text names audiences. Raises ExpressionError for one that is wrong."""
+    """Finds where a text names audiences. Raises ExpressionError for one that is wrong."""
     if "@" in text:
         return find_references(catalog.compiled, text)
     check_text(catalog.compiled, text)

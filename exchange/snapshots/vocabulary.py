@@ -47,8 +47,8 @@ class Vocabulary:
             self._compile_audience(name)
 
     def compile(self, text: str, organisation_id: int | None) -> Readable:
-        """With the names of the index. Raises `ExpressionError`, also for what an audience of it
-        has wrong."""
+        """Compiles with the names of the index. Raises `ExpressionError`, also for what an audience
+        of it has wrong."""
         if "$" in text:
             return self._compile_tree(text, organisation_id)
         places = find_names(text, self._market.catalog)

@@ -154,7 +154,7 @@ class Platform:
                 raise DownloadError(f"{name} of snapshot {offer.snapshot_id} came damaged")
 
     def fetch_changes(self, offer: Offer, after: int) -> Changes:
-        """Those that follow that number, whole and without a gap."""
+        """Fetches the changes that follow that number, whole and without a gap."""
         path = f"{offer.snapshot_id}/{DELTA_LINES}?after={after}&log={offer.log_id}"
         with self._open(path) as body:
             return Changes.read(body.read(), after)

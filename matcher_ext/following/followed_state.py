@@ -80,14 +80,15 @@ class OpenedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBooking:
-    """As answers name it, with what a visit's own path is known by and its share is taken of."""
+    """Holds a booking as answers name it, with what a visit's own path is known by and its share is
+    taken of."""
 
     booking: Booking
     reach: int
     price: float
 
     def write(self) -> tuple[bytes, int]:
-        """As a line of the bookings' file, and where in it the path begins."""
+        """Writes a line of the bookings' file, and says where in it the path begins."""
         net_cpm, fee_percent, path = TERMS_OF_A_PATH
         others = [name for name in self.booking if name not in TERMS_OF_A_PATH]
         item = encode({name: self.booking[name] for name in (*others, net_cpm, fee_percent)})[:-1]

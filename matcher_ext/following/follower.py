@@ -123,8 +123,8 @@ class Follower:
     def eligible(
         self, publisher: str, visit: Mapping[str, object], limit: int | None = None
     ) -> list[Booking]:
-        """As `POST /api/v1/eligibility` answers under that name: the best `limit`, or all. Raises
-        NoStateError, StaleStateError, and VisitError for a visit that is too large."""
+        """Answers as `POST /api/v1/eligibility` does under that name: the best `limit`, or all.
+        Raises NoStateError, StaleStateError, and VisitError for a visit that is too large."""
         if limit is not None and limit < 1:
             raise ValueError("limit is at least 1")
         now = time.time()

@@ -106,7 +106,7 @@ class KeptFiles:
             os.fsync(file.fileno())
 
     def keep(self, offer: Offer, changes: Changes) -> None:
-        """From now on this is what is kept, with these changes; other snapshots are removed."""
+        """Keeps this from now on, with these changes; other snapshots are removed."""
         with self._whole_or_nothing():
             write_file(self._log_of(offer), memoryview(changes.lines))
             write_file(self._root / STATE_FILE, memoryview(offer.write()))

@@ -30,6 +30,6 @@ ALPHA_3 = dict(zip(CODES.split()[::2], CODES.split()[1::2], strict=True))
 
 
 def name_country(code: str) -> str:
-    """In three capital letters; what is no country's code stays as it is."""
+    """Names the country in three capital letters; what is no country's code stays as it is."""
     capitals = code.strip().upper()
     return ALPHA_3.get(capitals, capitals if len(capitals) == 3 else code)

@@ -108,7 +108,7 @@ class Impression:
 
 
 def read_sources(catalogue: Mapping[str, Any]) -> tuple[Source, ...]:
-    """From the catalogue's JSON form."""
+    """Reads the sources from the catalogue's JSON form."""
     return tuple(
         Source(
             row["name"],
@@ -241,13 +241,15 @@ def derive_sizes(request: Objects) -> object:
 
 
 def derive_floor(request: Objects) -> object:
-    """In US dollars; of another currency it is not known, because we keep no rates."""
+    """Returns the floor in US dollars; of another currency it is not known, because we keep no
+    rates."""
     imp = part_of(request, "imp")
     return imp.get("bidfloor", 0.0) if is_floor_in_dollars(imp) else None
 
 
 def is_floor_in_dollars(imp: Objects) -> bool:
-    """Without a currency it is; and no floor at all is the same in every currency."""
+    """Takes a floor without a currency for dollars; no floor at all is the same in every
+    currency."""
     return imp.get("bidfloorcur") in (None, "USD", "usd") or not imp.get("bidfloor")
 
 
@@ -320,7 +322,7 @@ def derive_age(request: Objects) -> object:
 
 
 def derive_segments(*paths: str) -> Callable[[Objects], object]:
-    """As 'provider:taxonomy:id', or 'provider:id' where the taxonomy is not said."""
+    """Names segments 'provider:taxonomy:id', or 'provider:id' where the taxonomy is not said."""
 
     def derive(request: Objects) -> object:
         found = [each for path in paths for each in walk(request, tuple(path.split(".")))]

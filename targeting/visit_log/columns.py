@@ -51,7 +51,8 @@ class LogColumns:
 
     @classmethod
     def of(cls, attributes: Iterable[tuple[str, str]]) -> Self:
-        """From names and types; what is named like a column of the log's own is left out."""
+        """Makes the columns of names and types; what is named like a column of the log's own is
+        left out."""
         own = {VISIT_ID, *OF_THE_ROW}
         types = {name: AttributeType(kind) for name, kind in attributes if name not in own}
         return cls(tuple((types | dict(NEEDED)).items()))

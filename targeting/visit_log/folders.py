@@ -20,7 +20,7 @@ def incoming_folder(log: Path) -> Path:
 
 
 def list_days(log: Path) -> list[date]:
-    """Those that anything was logged on, oldest first, whether compacted or not."""
+    """Lists the days that anything was logged on, oldest first, whether compacted or not."""
     folders = [*log.glob(DAY), *incoming_folder(log).glob(DAY)]
     return sorted({date.fromisoformat(folder.name.removeprefix("dt=")) for folder in folders})
 

@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 
 class RowMaker:
-    """For visits of one catalogue. `weight`: how many visits each row stands for."""
+    """Makes rows of visits of one catalogue. `weight`: how many visits each row stands for."""
 
     def __init__(self, columns: LogColumns, salts: Salts, weight: int) -> None:
         self.columns = columns
@@ -58,8 +58,8 @@ class RowMaker:
         return self.columns.schema
 
     def make(self, visit_id: str, visit: Mapping[str, object]) -> Row:
-        """Of a flat visit that has its time, in milliseconds; what the catalogue does not have is
-        left out."""
+        """Makes a row of a flat visit that has its time, in milliseconds; what the catalogue does
+        not have is left out."""
         row: Row = {VISIT_ID: visit_id, WEIGHT: self._weight}
         wrong = []
         for name, kind in self.columns.types:
@@ -87,7 +87,7 @@ class RowMaker:
 
 
 def write_set(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
-    """In the visit's own order."""
+    """Writes a set in the visit's own order."""
 
     def write(raw: Any) -> list[Any]:
         if not isinstance(raw, list | tuple):

@@ -155,14 +155,14 @@ class HttpConnection(asyncio.Protocol):
             self.go_on()
 
     def leave_or_wait(self) -> None:
-        """At the end of the time to part: who goes on reading has some more."""
+        """Ends the connection when its time to part is over; who goes on reading has some more."""
         if self._has_taken():
             self._part()
         else:
             self.abort()
 
     def close(self) -> None:
-        """After what is written was taken."""
+        """Closes the connection once what was written is taken."""
         self._has_ended = True
         self._part()
         self._transport.close()
@@ -314,7 +314,7 @@ class HttpConnection(asyncio.Protocol):
         self.go_on()
 
     async def _take_steps(self, request: Request, steps: Steps) -> None:
-        """For as long as there is somebody to answer."""
+        """Works at the answer for as long as there is somebody to read it."""
         reply = None
         while reply is None:
             async with self._crowd.step:

@@ -43,7 +43,8 @@ class Limits:
 
     @classmethod
     def within(cls, descriptors: int) -> Limits:
-        """With so many open files in all, of which some are not connections."""
+        """Derives limits from the number of files that may be open, some of which are not
+        connections."""
         most = min(cls().most_connections, max(descriptors - RESERVED_DESCRIPTORS, 16))
         return cls(most_connections=most, most_connections_per_address=max(most // 2, 8))
 
@@ -192,6 +193,6 @@ class Crowd:
             connection.abort()
 
     def _read_clocks(self) -> None:
-        """For all, until the next tick."""
+        """Reads the time once for all connections, until the next tick."""
         self.now = time.monotonic()
         self.date = formatdate(usegmt=True).encode()

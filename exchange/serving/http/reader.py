@@ -40,14 +40,14 @@ UPGRADING = frozenset((b"connection", b"upgrade", b"http2-settings"))
 class Routes(Protocol):
     @property
     def nowhere(self) -> Route:
-        """For requests whose address is not known."""
+        """The route of requests whose address is not known."""
 
     def find(self, target: bytes, request: Request) -> Route:
         """The route of an address, `nowhere` if there is none; notes path and query."""
 
 
 class Stage(Enum):
-    """Where the reader stands."""
+    """Says which part of a request the reader expects next."""
 
     BETWEEN = auto()
     HEAD = auto()
@@ -91,7 +91,7 @@ class RequestReader:
 
     @property
     def held_bytes(self) -> int:
-        """Of a body that has not come to its end."""
+        """Counts what is held of a body that has not come to its end."""
         return len(self._body) if self.stage is Stage.BODY else 0
 
     def feed(self, data: bytes) -> None:
@@ -116,8 +116,8 @@ class RequestReader:
             self.refuse(malformed(f"This is not HTTP/1.1: {error}."))
 
     def _count_framing(self, count: int) -> None:
-        """Of bytes that led no further in the request, beside its body. The parser would keep them
-        for ever, and take the longer for each piece the more it has."""
+        """Bounds the bytes beside the body that led no further in the request. The parser would
+        keep them for ever, and take the longer for each piece the more it has."""
         self._framing_bytes += count
         if self.stage is Stage.BETWEEN and self._framing_bytes > MOST_BLANK_BYTES:
             self.refuse(malformed("This is no request."))
@@ -149,8 +149,8 @@ class RequestReader:
         self._parse(b"\r\n".join([*lines, b"", b""]) + rest)
 
     def refuse(self, problem: ProblemError) -> None:
-        """Of the request that is being read; reads no further, because nobody can tell any more
-        where the next one begins. What was read before is still answered."""
+        """Refuses the request that is being read and reads no further, because nobody can tell any
+        more where the next one begins. What was read before is still answered."""
         if self.stage is Stage.OVER:
             return
         request = self._request if self.stage is Stage.BODY else Request(self._routes.nowhere)
