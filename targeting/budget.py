@@ -32,7 +32,8 @@ class Budget:
             raise OutOfBudgetError
 
     def look_once(self, thing: Hashable, values: int) -> None:
-        """Of what is kept once it was looked at: the answer must not depend on who came before."""
+        """Pays once for what is kept after it was looked at: the answer must not depend on who came
+        before."""
         if thing not in self.paid:
             self.look_at(values)
             self.paid.add(thing)

@@ -64,7 +64,7 @@ def values_of(
 
 
 def short_operands(conditions: Iterable[Condition]) -> dict[Any, None]:
-    """Of conditions without a long list, each once."""
+    """Collects the operands of conditions without a long list, each once."""
     short = (c.listed for c in conditions if c.long is None and c.operator != "during")
     return dict.fromkeys(chain.from_iterable(short))
 
@@ -166,7 +166,7 @@ def floats_of(conditions: Sequence[Condition], budget: Budget) -> Iterator[float
 
 
 def integers_around(bounds: Iterable[int]) -> Iterator[int]:
-    """Between two bounds all integers are alike, so neighbours of the bounds reach them all."""
+    """Yields the neighbours of bounds: between two bounds all integers are alike."""
     yield 0
     for bound in bounds:
         for value in (bound - 1, bound, bound + 1):
@@ -251,7 +251,7 @@ Groups = dict[tuple[bool, ...], list[Any]]  # by which conditions list them
 
 
 def group_elements(listing: Sequence[Condition], count: int, budget: Budget) -> Groups:
-    """At most so many elements for each way to stand in lists."""
+    """Takes at most so many elements for each way to stand in lists."""
     groups: Groups = {}
     named = short_operands(listing)
     budget.look_at(len(named) * len(listing))

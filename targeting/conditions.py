@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def truth_of_nothing(self) -> Truth:
-        """Of a visit without the attribute."""
+        """Judges a visit without the attribute."""
         if self.operator in ("is present", "is missing"):
             return (self.operator == "is missing") != self.predicate.negated
         return None

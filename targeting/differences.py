@@ -156,7 +156,8 @@ def take_moved(
 
 
 def compare_roots(old: Part, new: Part, found: Found) -> None:
-    """At the top, a single condition is a group of one: `a` to `a and b` has added b."""
+    """Compares the tops, where a single condition is a group of one: `a` to `a and b` has added
+    b."""
     if old.key == new.key:
         return
     if is_same_group(old, new):
@@ -356,7 +357,7 @@ def shorten_text(text: str, length: int = MAX_CHARACTERS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Which part of the old tree goes with which of the new one, and how that is said. A part
+    """Says which part of the old tree goes with which of the new one, and in which words. A part
     whose key is None pairs with nothing."""
 
     left_key: Callable[[Part], Hashable | None]

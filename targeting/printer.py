@@ -132,7 +132,7 @@ def print_value(value: Operand) -> str:
 
 
 def print_text(text: str) -> str:
-    """In single quotes; what would break a line or hide is escaped."""
+    """Prints a text in single quotes; what would break a line or hide is escaped."""
     if not ESCAPED.search(text):
         return f"'{text}'"
     escaped = "".join(

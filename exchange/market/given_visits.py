@@ -35,7 +35,7 @@ class GivenVisit:
     notes: tuple[WarningNote, ...] = ()
 
     def notes_at(self, publisher: str) -> tuple[WarningNote, ...]:
-        """Also that the publisher who is asked about is not the one that the visit names."""
+        """Adds that the publisher who is asked about is not the one that the visit names."""
         named = self.flat.get(PUBLISHER)
         if named is None or named == publisher:
             return self.notes

@@ -89,7 +89,8 @@ def events_of(obj: Revised) -> models.QuerySet[Any]:
 
 
 def read_revision(event: Any, people: dict[int, User]) -> Revision:
-    """Without a context it was SQL by hand; the name in the row is then an earlier change's."""
+    """Takes a change without a context for SQL by hand: the name in the row is then an earlier
+    change's."""
     if event.pgh_context is None:
         return Revision(event, None, Source.SQL)
     return Revision(
@@ -98,7 +99,7 @@ def read_revision(event: Any, people: dict[int, User]) -> Revision:
 
 
 def difference(before: Revision, after: Revision, *, catalog: Catalog | None = None) -> list[str]:
-    """In words, one change each; a page with many revisions hands the catalogue in."""
+    """Tells the changes in words, one each; a page with many revisions hands the catalogue in."""
     catalog = catalog or load_catalog()
     words: list[str] = []
     for field in content_of(after.event):

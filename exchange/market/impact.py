@@ -347,8 +347,8 @@ def impact_of_edge(edge: Edge) -> EdgeUse:
 
 
 def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
-    """Where paths with bookings over the edge can begin; None: anywhere. Over an edge to an
-    advertiser, who sells to nobody, it is where it has booked. By the edge as it is saved: in a
+    """Finds where paths with bookings over the edge can begin; None: anywhere. Over an edge to an
+    advertiser, who sells to nobody, it is where it has booked. The edge counts as it is saved: in a
     form it may have got another buyer."""
     if edge_id not in graph.links:
         return None

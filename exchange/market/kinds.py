@@ -22,7 +22,7 @@ def model_of(kind: Kind) -> type[Revised]:
 
 
 def rows_of(kind: Kind) -> QuerySet[Any]:
-    """With what their pages need."""
+    """Reads rows with what their pages need."""
     return model_of(kind)._default_manager.select_related(*kind.joins)
 
 

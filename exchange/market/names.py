@@ -104,13 +104,13 @@ def load_names(organisation_id: int | None, catalog: Catalog) -> Names:
 
 
 def with_audience(names: Names, audience: Audience, catalog: Catalog) -> Names:
-    """As if it were saved with its expression of now."""
+    """Reads names as if the audience were saved with its expression of now."""
     rows = {**names.definitions.rows, audience.name: (audience.pk, audience.expression)}
     return Names(Definitions(rows, catalog, names.lists), names.lists)
 
 
 def with_values(names: Names, value_list: ValueList, values: Values, catalog: Catalog) -> Names:
-    """As if the list were saved with these values."""
+    """Reads names as if the list were saved with these values."""
     lists = Lists(names.lists.rows, {value_list.name: values})
     return Names(Definitions(names.definitions.rows, catalog, lists), lists)
 

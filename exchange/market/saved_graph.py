@@ -64,7 +64,8 @@ class Links(Mapping[int, Link]):
 
 
 class Passing(NamedTuple):
-    """From source to target the cheapest path passes an edge, if it may have that many hops."""
+    """Says that the cheapest path from source to target passes an edge, if it may have that many
+    hops."""
 
     source: int
     target: int
@@ -84,7 +85,8 @@ class SavedGraph:
     def cheapest_paths(
         self, source: int, targets: Iterable[int], *, max_hops: int = MAX_HOPS
     ) -> dict[int, Path]:
-        """To those of the targets that can be reached; one walk, whatever their number."""
+        """Finds paths to those of the targets that can be reached; one walk, whatever their
+        number."""
         found = self._routes.find_cheapest(source, targets, max_hops)
         return {
             target: self._spell_out(source, edge_ids, share)
@@ -108,7 +110,8 @@ class SavedGraph:
                 yield Passing(source, target, fewest, most)
 
     def between(self, source: int, target: int, *, max_hops: int = MAX_HOPS) -> Graph:
-        """As much of the graph as paths between the two can be in: a small one of a large one."""
+        """Cuts out as much of the graph as paths between the two can be in: a small one of a large
+        one."""
         edge_ids = sorted(self._routes.find_between(source, target, max_hops))
         return Graph([self.links[edge_id] for edge_id in edge_ids], self.names)
 
@@ -153,7 +156,8 @@ def read_graph() -> SavedGraph:
 
 
 def read_version() -> tuple[Version, bool]:
-    """And whether everybody sees the same: this transaction has changed nothing so far."""
+    """Reads the version, and whether everybody sees the same: this transaction has changed nothing
+    so far."""
     with connection.cursor() as cursor:
         cursor.execute(SELECT_VERSION)
         changes, changed_at, is_everybodys = cursor.fetchone()

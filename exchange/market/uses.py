@@ -51,7 +51,7 @@ def digest_of(text: str) -> str:
 
 
 def note_uses(row: WithExpression, expression: Expression) -> None:
-    """Before the row is saved; the values go to their own table at once."""
+    """Notes the uses before the row is saved; the values go to their own table at once."""
     found = read_uses(expression)
     row.uses = sorted(found.words)
     row.uses_digest = digest_of(row.expression)  # type: ignore[attr-defined]
@@ -88,7 +88,7 @@ class Scanner:
         self._known: dict[str, Uses | None] = {}
 
     def scan(self, text: str) -> Uses:
-        """Of a text that is right."""
+        """Scans a text that is right."""
         found = Uses()
         for part in text.split(" and "):
             uses = self._scan_known(part)
@@ -123,7 +123,8 @@ class Scanner:
 
 
 def read_literal(token: str) -> str:
-    """As JSON reads it, but for the quotes: within single ones a double one stands by itself."""
+    """Reads a text as JSON does, but for the quotes: within single ones a double one stands by
+    itself."""
     inside = token[1:-1]
     if "\\" not in inside:
         return inside

@@ -51,7 +51,8 @@ MAKERS: dict[KindName, tuple[Party.Kind, ...]] = {
 
 
 def visible(rows: Rows, user: Person) -> Rows:
-    """Those of `rows` that the person may see: their organisation's, and those they trade in."""
+    """Leaves those of `rows` that the person may see: their organisation's, and those they trade
+    in."""
     belonging = belonging_of(rows.model)
     owner = belonging.owner_in_queries
     if owner is None or is_exchange_operator(user):
@@ -64,7 +65,7 @@ def visible(rows: Rows, user: Person) -> Rows:
 
 
 def owned(rows: Rows, user: Person) -> Rows:
-    """Those that belong to the person's organisation: what a form offers to work with."""
+    """Leaves those that belong to the person's organisation: what a form offers to work with."""
     if is_exchange_operator(user):
         return rows
     owner = belonging_of(rows.model).owner_in_queries
@@ -128,7 +129,7 @@ def kinds_of(user: Person) -> frozenset[str]:
 
 
 def may_create(user: Person, kind: KindName) -> bool:
-    """For buttons: offers nothing whose form would have nobody to choose."""
+    """Decides about buttons: offers nothing whose form would have nobody to choose."""
     if not may_edit(user, kind):
         return False
     return is_exchange_operator(user) or not kinds_of(user).isdisjoint(MAKERS[kind])
@@ -146,7 +147,7 @@ class Sight:
         return text if self.reads_conditions else REDACTED
 
     def redact_lines(self, lines: Iterable[str]) -> list[str]:
-        """For differences in words: that something changed is said, what it was is not."""
+        """Redacts differences in words: that something changed is said, what it was is not."""
         return list(lines) if self.reads_conditions else [REDACTED]
 
 
@@ -198,8 +199,9 @@ def may_name(user: Person, other: User | None) -> bool:
 
 
 def find_owner_id(person: User, *, party: str = "", organisation: str = "") -> int | None:
-    """Whose audiences and lists an expression may use that the person is writing: those of the
-    party or the organisation, by number or name, if the person acts for them, else their own."""
+    """Finds whose audiences and lists an expression may use that the person is writing: those of
+    the party or the organisation, by number or name, if the person acts for them, else their
+    own."""
     for rows, text, column in (
         (Party.objects.kept(), party, "organisation_id"),
         (Organisation.objects.all(), organisation, "pk"),

@@ -31,8 +31,8 @@ class Walked:
 
 
 def walk(*, booking: Booking, visit: dict[str, Any], catalog: Catalog) -> Walked:
-    """For a booking that takes any path. Two queries while the graph stays the same, and those of
-    the rules' own names: only edges between the two ends are looked at."""
+    """Walks for a booking that takes any path. It costs two queries while the graph stays the same,
+    and those of the rules' own names: only edges between the two ends are looked at."""
     source, target, hops = booking.publisher_id, booking.advertiser_id, booking.hop_limit
     graph = load_graph().between(source, target, max_hops=hops)
     allows = cache(judge_edges(graph.links, visit, catalog))

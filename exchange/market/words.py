@@ -34,7 +34,7 @@ def words_of(text: str) -> list[str]:
 
 
 def in_index(text: str) -> Q:
-    """For the index. Needs `words`, the annotation of the field's `Words`."""
+    """Asks the index. Needs `words`, the annotation of the field's `Words`."""
     query = " & ".join(f"{word}:*" for word in words_of(text))
     found = SearchQuery(query, config="simple", search_type="raw")
     return Q(words=found) if query else Q(pk__in=[])

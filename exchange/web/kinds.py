@@ -12,7 +12,7 @@ KINDS = {kind.slug: kind for kind in ALL_KINDS.values() if kind.has_past}
 
 
 def address_of(kind: Kind, row: Revised) -> str:
-    """Of its own page; a test visit is shown on its campaign's."""
+    """Returns the address of the row's own page; a test visit is shown on its campaign's."""
     if kind.shown_with:
         return reverse(f"{kind.shown_with}-detail", args=[getattr(row, f"{kind.shown_with}_id")])
     return reverse(kind.url_name("detail"), args=[row.pk])

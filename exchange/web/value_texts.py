@@ -70,7 +70,7 @@ def split_line(line: str, number: int) -> Iterator[str]:
 
 
 def write_value(value: str | int) -> str:
-    """As `read_values` reads it."""
+    """Writes a value as `read_values` reads it."""
     return quote_lines(str(value))
 
 

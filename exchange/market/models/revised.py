@@ -91,5 +91,5 @@ def keep_revisions(*, leave_out: Sequence[str] = ()) -> Callable[[type[Kept]], t
 
 
 def while_kept(**conditions: object) -> models.Q:
-    """For unique constraints: a retired row does not stand in the way of a new one."""
+    """Conditions a unique constraint: a retired row does not stand in the way of a new one."""
     return models.Q(retired_at__isnull=True, **conditions)

@@ -54,7 +54,8 @@ def retire_audience(
 
 
 def hold_own_names(row: Audience | ValueList) -> None:
-    """Those of the organisation that it is in, and of the one that it shall be in."""
+    """Holds the names of the organisation that the row is in, and of the one that it shall be
+    in."""
     former = type(row)._default_manager.filter(pk=row.pk).values_list("organisation_id", flat=True)
     hold_names(alone=[row.organisation_id, *former])
 

@@ -35,7 +35,7 @@ def retire_booking(*, booking: Booking, by: User, expected_version: int | None =
 
 
 def hold_ends_and_path(booking: Booking) -> None:
-    """Also the advertiser, to whom the saved row refers."""
+    """Holds the ends and the path, and the advertiser, to whom the saved row refers."""
     campaigns = Campaign.objects.filter(pk=booking.campaign_id)
     hold(Party, [booking.publisher_id, *campaigns.values_list("advertiser_id", flat=True)])
     hold_references(booking, "publisher")

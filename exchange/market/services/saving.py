@@ -90,6 +90,6 @@ def retire(row: Row, by: User) -> Row:
 
 
 def announce_changes() -> None:
-    """Once the transaction is over: triggers have noted what it changed, so a lost message costs
-    a second at most."""
+    """Announces them once the transaction is over: triggers have noted what it changed, so a lost
+    message costs a second at most."""
     transaction.on_commit(lambda: announce(WRITE_CHANGES), robust=True)

@@ -75,7 +75,8 @@ def save_test_visit(
 
 
 def hold_campaign(test_visit: TestVisit) -> None:
-    """For this save alone: two at once would count the same number of test visits."""
+    """Holds the campaign for this save alone: two at once would count the same number of test
+    visits."""
     campaigns = Campaign.objects.select_for_update(no_key=True)
     campaign = campaigns.filter(pk=test_visit.campaign_id).first()
     if campaign is not None:
@@ -122,8 +123,8 @@ def run_test_visits(*, campaign: Campaign, expression: Expression | None = None)
 
 
 def run_visit(test_visit: TestVisit, expression: Expression) -> Outcome:
-    """At the time that it says. One that was never saved by a service may say none: it is taken for
-    as old as its row."""
+    """Runs the visit at the time that it says. One that was never saved by a service may say none:
+    it is taken for as old as its row."""
     given = read_given(test_visit.visit, expression.catalog)[0]
     publisher = str(given.flat.get(PUBLISHER) or SOME_PUBLISHER)
     at = given.at or test_visit.created_at

@@ -81,8 +81,9 @@ def save_value_list(
     expected_version: int | None = None,
     confirmed: bool = False,
 ) -> ValueList:
-    """Without values those that are there stay. A list is never empty: nobody could use it. Test
-    visits of the campaigns that use it are run; failing ones must be confirmed."""
+    """Saves the list; without `values` those that are there stay. A list is never empty: nobody
+    could use it. Test visits of the campaigns that use it are run; failing ones must be
+    confirmed."""
     require_change(by, value_list)
     hold_own_names(value_list)
     before = lock_before(value_list, expected_version)
@@ -227,7 +228,7 @@ def clean_whole(value_list: ValueList, values: Iterable[str | int]) -> CleanValu
 
 
 def clean_values(value_list: ValueList, values: Iterable[str | int]) -> CleanValues:
-    """Of the list's type; raises `BadValueError` for the first that cannot be kept."""
+    """Reads values of the list's type; raises `BadValueError` for the first that cannot be kept."""
     read: Callable[[str | int, int], str | int] = (
         read_integer if value_list.type == ValueList.Type.INTEGER else read_text
     )

@@ -36,7 +36,8 @@ class ExpressionForm(SavingForm):
         return text
 
     def clean(self) -> dict[str, Any] | None:
-        """After the fields, because the owner decides which audiences and lists there are."""
+        """Checks the expression after the fields, because the owner decides which audiences and
+        lists there are."""
         cleaned = super().clean()
         try:
             check_expression(

@@ -123,7 +123,7 @@ class CampaignForm(ExpressionForm):
         return self.cleaned_data.get("status") != Campaign.Status.LIVE
 
     def clean_labels(self) -> list[str]:
-        """In the order given, each once."""
+        """Keeps labels in the order given, each once."""
         given = (label.strip() for label in self.cleaned_data["labels"])
         return list(dict.fromkeys(label for label in given if label))
 

@@ -29,7 +29,8 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Only the exchange's administrators choose the organisation; for others it is their own."""
+    """Lets only the exchange's administrators choose the organisation; for others it is their
+    own."""
 
     def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -96,7 +97,7 @@ class ApiKeyForm(OrganisationForm):
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
 
     def wanted(self) -> dict[str, Any]:
-        """For `create_api_key`."""
+        """Returns the arguments of `create_api_key`."""
         return {
             "name": self.cleaned_data["name"],
             "organisation": self.organisation(),

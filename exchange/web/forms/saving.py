@@ -55,7 +55,7 @@ class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def status(self) -> int:
-        """Of the page that shows it again."""
+        """Returns the status of the page that shows the form again."""
         if self.stale:
             return 409
         return 422 if self.errors else 200
@@ -102,7 +102,7 @@ def show_value(row: Model, name: str) -> str:
 
 
 def offer_parties(form: forms.BaseForm, name: str, parties: QuerySet[Party]) -> None:
-    """Only those who can stand there, by name."""
+    """Offers only those who can stand there, by name."""
     field = cast("NamedChoice", form.fields[name])
     field.offer(parties, f"{reverse('party-options')}?side={name}")
     article = "an" if name[0] in "aeiou" else "a"

@@ -35,7 +35,7 @@ def list_organisations(request: HttpRequest) -> HttpResponse:
 
 
 def count_of(rows: QuerySet[User] | QuerySet[Party]) -> Coalesce:
-    """Of each organisation by itself: a join of two would count each times the other."""
+    """Counts for each organisation by itself: a join of two would count each times the other."""
     own = rows.filter(organisation=OuterRef("pk")).order_by().values("organisation")
     counted = own.annotate(count=Count("pk")).values("count")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)

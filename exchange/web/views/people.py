@@ -61,7 +61,8 @@ def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 
 
 def choose_organisation(request: HttpRequest, admin: User) -> Organisation | None:
-    """Of a new person: the one whose page the exchange's administrators come from."""
+    """Chooses the organisation of a new person: the one whose page the exchange's administrators
+    come from."""
     wanted = request.GET.get("for", "")
     if wanted.isdecimal() and is_exchange_operator(admin):
         return Organisation.objects.filter(pk=wanted).first() or admin.organisation

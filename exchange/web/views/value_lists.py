@@ -95,7 +95,7 @@ def render_values(
 
 
 def search_values(values: Values, text: str) -> Sequence[str | int]:
-    """Those that have the text somewhere, in small or capital letters."""
+    """Finds the values that have the text somewhere, in small or capital letters."""
     wanted = text.strip().casefold()
     if not wanted:
         return values

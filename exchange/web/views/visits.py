@@ -132,7 +132,7 @@ def name_paths(items: list[dict[str, Any]], person: User) -> None:
 
 
 def find_own(campaign_ids: set[int], person: User) -> set[int]:
-    """Those that have a page for this person."""
+    """Finds those that have a page for this person."""
     campaigns = visible(Campaign.objects.order_by(), person).filter(pk__in=campaign_ids)
     return set(campaigns.values_list("pk", flat=True))
 
