@@ -68,7 +68,8 @@ KINDS: dict[str, Kind] = {
 @dataclass(frozen=True, slots=True)
 class Page:
     """What a page answers to those who may. Without a kind it is about nothing in particular:
-    then `roles` of every organisation may, or of the exchange alone (`is_operators`)."""
+    then `roles` of every organisation may, or of the exchange alone (`is_operators`). The graph is
+    also `seen_by` houses that meet the thing on the paths of their bookings, or trade with it."""
 
     kind: str | None = None
     get: int | None = None
@@ -79,6 +80,7 @@ class Page:
     roles: frozenset[Role] = frozenset(Role)
     is_operators: bool = False
     anonymous: int = 302
+    seen_by: tuple[str, ...] = ()
     arguments: Callable[[World], Sequence[int | str]] | None = None
 
 
@@ -168,6 +170,11 @@ PAGES: dict[str, Page] = {
     "value-list-change": acting("value-list", text="Bern", action="add"),
     "value-list-values": reading("value-list"),
     "finding-list": listing(),
+    "graph": listing(),
+    "graph-groups": listing(),
+    "graph-party": Page("party", get=200, seen_by=("northgate", "soda")),
+    "graph-party-drawer": Page("party", get=200, seen_by=("northgate", "soda")),
+    "graph-edge-drawer": Page("edge", get=200, seen_by=("soda",)),
     "try-visit": Page(get=200, post=422),
     "snapshot-list": listing(),
     "snapshot-build-progress": listing(),

@@ -90,7 +90,9 @@ def people(world: World, page: Page) -> Iterator[tuple[str, Role, User]]:
     houses: dict[str, tuple[str, ...]] = {"own": ("rival",)}
     if kind is not None:
         owner = (kind.owner,) if kind.owner else ()
-        houses = {"own": owner, "counterparty": kind.readers, "foreign": kind.strangers}
+        readers = (*kind.readers, *page.seen_by)
+        strangers = tuple(name for name in kind.strangers if name not in readers)
+        houses = {"own": owner, "counterparty": readers, "foreign": strangers}
     for standing, names in houses.items():
         for name in names:
             for role, user in house_of(world, name).people.items():

@@ -36,6 +36,9 @@ def addresses() -> list[str]:
         f"/visits/?campaign={campaign.pk}",
         "/snapshots/",
         "/reports/",
+        "/graph/",
+        "/graph/groups/",
+        f"/graph/parties/{party.pk}/",
     ]
 
 

@@ -96,6 +96,7 @@ ITEMS = [
     list_of("campaign", of=ADVERTISERS),
     list_of("booking", of=ENDS),
     Item("Findings", "finding-list", "findings", "findings", of=ENDS),
+    Item("Graph", "graph", "graph", "graph"),
     list_of("edge"),
     list_of("party"),
     list_of("audience"),
