@@ -236,6 +236,7 @@ SEARCHES = {
     "audience-list": ["q=brand"],
     "value-list-list": ["q=site"],
     "attribute-list": ["q=geo"],
+    "graph": ["q=a", "q=news", "q=nothing+like+it"],
     "snapshot-list": ["status=failed"],
     "report-eligible-visits": [
         "q=news",
@@ -336,6 +337,14 @@ def ask_of_campaign(name: str, person: User) -> Iterator[Question]:
         yield Question(name, what, reverse(name, args=[row.pk]))
 
 
+def ask_graph(name: str, person: User) -> Iterator[Question]:
+    """Of parties and of edges that are drawn."""
+    picked = pick_edges if name == "graph-edge-drawer" else pick_parties
+    for what, row in picked(person, False):
+        if getattr(row, "is_active", True):
+            yield Question(name, what, reverse(name, args=[row.pk]))
+
+
 def ask_builds(name: str, _: User) -> Iterator[Question]:
     for build in SnapshotBuild.objects.order_by("-pk")[:2]:
         yield Question(name, build.status, reverse(name, args=[build.pk]))
@@ -377,6 +386,9 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
     "value-list-compare": ask_comparison,
     "value-list-compare-new": ask_comparison,
     "test-visit-create": ask_of_campaign,
+    "graph-party": ask_graph,
+    "graph-party-drawer": ask_graph,
+    "graph-edge-drawer": ask_graph,
     "snapshot-detail": ask_builds,
     "snapshot-compare": ask_build_comparison,
     "^api/": ask_nothing_there,

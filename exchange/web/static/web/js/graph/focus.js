@@ -28,11 +28,12 @@ export class Focus {
     if (this.nodes.length) this.nodes[0].tabIndex = 0;
   }
 
-  // Breadth first, so that each party and edge is lit once, with its distance.
-  #walk(party, from, to, found) {
+  // Breadth first, so that each party and edge is lit once, with its distance. An edge's own ends are
+  // its neighbours: what they trade with others is further away (`hop` begins with 2).
+  #walk(party, from, to, hop, found) {
     const seen = new Set([party]);
     let front = [party];
-    for (let hop = 1; front.length; hop += 1) {
+    for (; front.length; hop += 1) {
       const next = [];
       for (const one of front) {
         for (const edge of this.ends[from].get(one) ?? []) {
@@ -55,7 +56,7 @@ export class Focus {
     if (!target) return;
     const found = [[target, 0]];
     const { party, s, t } = target.dataset;
-    for (const [from, to] of HOPS) this.#walk(party ?? (from === "t" ? s : t), from, to, found);
+    for (const [from, to] of HOPS) this.#walk(party ?? (from === "t" ? s : t), from, to, party ? 1 : 2, found);
     if (!party) found.push([this.byParty.get(s), 1], [this.byParty.get(t), 1]);
     for (const [one, hop] of found) {
       one.classList.add("lit");
