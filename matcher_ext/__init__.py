@@ -5,6 +5,7 @@ Imports nothing of the packages above it; catalogues come in as plain rows.
 
 from matcher_ext.index import ATree, LiveIndex, Snapshot
 from matcher_ext.language import ExpressionError, ExpressionProblem
+from matcher_ext.tables import VisitTable
 from matcher_ext.values import (
     CompiledCatalog,
     DefinitionCycleError,
@@ -28,4 +29,5 @@ __all__ = [
     "SnapshotError",
     "UnknownDefinitionError",
     "UnknownIdError",
+    "VisitTable",
 ]

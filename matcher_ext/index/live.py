@@ -27,6 +27,7 @@ from matcher_ext.index.overlay import Overlay
 from matcher_ext.index.rerouting import replace_routes
 from matcher_ext.index.snapshot import Snapshot
 from matcher_ext.match.paths import Paths
+from matcher_ext.tables.parts import TableParts
 from matcher_ext.values.refusals import DuplicateIdError, UnknownIdError
 
 if TYPE_CHECKING:
@@ -159,6 +160,30 @@ class LiveIndex:
     def snapshot(self) -> Snapshot:
         """The snapshot below, without what changed since."""
         return self._base
+
+    @property
+    def ids(self) -> NDArray[numpy.int64]:
+        """All ids, ascending."""
+        with self._lock:
+            state, dead = self._state, numpy.fromiter(self._changes.dead, numpy.int64)
+        alive = state.snapshot.ids[~numpy.isin(state.snapshot.ids, dead)]
+        return numpy.sort(numpy.concatenate([alive, state.beside.ids]))
+
+    def table_parts(self) -> TableParts:
+        """What a VisitTable reads of this index as it is now."""
+        with self._lock:
+            state = self._state
+            return TableParts(
+                state.snapshot,
+                state.beside,
+                state.match_ids,
+                dead=frozenset(self._changes.dead),
+                replaced=frozenset(self._changes.replaced),
+                borrowed=tuple(self._dynamic.borrowed),
+                answered=frozenset(
+                    name for answers in state.snapshot.answers for name in answers.names
+                ),
+            )
 
     def insert(self, entry_id: int, expression: str | HasText) -> None:
         """Adds one entry. The id must be new, or deleted before."""

@@ -9,6 +9,7 @@ from matcher_ext.index.answers import AnswerFunction, SlotAnswers, VisitAnswers
 from matcher_ext.index.overlay import Overlay
 from matcher_ext.match.paths import Paths
 from matcher_ext.plan.plan_buffer import PlanBuffer
+from matcher_ext.tables.parts import TableParts
 
 class Snapshot(PlanBuffer):
     @staticmethod
@@ -53,3 +54,4 @@ class Snapshot(PlanBuffer):
         working_bytes: int = ...,
     ) -> NDArray[numpy.int64]: ...
     def malformed_rows(self, record_batch: object) -> NDArray[numpy.int64]: ...
+    def table_parts(self) -> TableParts: ...

@@ -162,6 +162,12 @@ cdef class Snapshot(PlanBuffer):
         from matcher_ext.index import batch_calls
         return batch_calls.count_batch(self, record_batch, groups, group_count, working_bytes)
 
+    def table_parts(self):
+        """Says what a VisitTable reads of this index."""
+        from matcher_ext.tables.parts import TableParts
+        answered = frozenset(name for answers in self.answers for name in answers.names)
+        return TableParts(self, None, self.match_ids, answered=answered)
+
     def malformed_rows(self, record_batch):
         """Counts the attributes of each row that carried a value of a wrong type."""
         from matcher_ext.index import batch_calls

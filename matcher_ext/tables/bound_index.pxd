@@ -1,0 +1,56 @@
+"""An index bound to a table: its expressions as a question, and which ids they stand for.
+
+Made once for each state of an index that is asked; a snapshot never changes, a live index gives
+another state after each change. A state is what `table_parts()` of an index says:
+
+    below       the snapshot; its routes are the graph that is walked
+    beside      a small one with what changed since, or None
+    dead        ids of `below` that are none any more
+    replaced    definitions that mean what `beside` says
+    borrowed    reaches of `beside` that the graph of `below` answers
+    answered    definitions that code answers
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.plan.plan_buffer cimport PlanBuffer
+from matcher_ext.routes.route_section cimport RoutePlan
+from matcher_ext.tables.asking cimport Asker
+from matcher_ext.tables.questions cimport Question
+from matcher_ext.tables.table_format cimport Table
+from matcher_ext.values.catalog cimport CompiledCatalog
+
+cdef class Thread:
+    """One thread's memory at a time, with a question of its own that texts can be added to."""
+    cdef object owner
+    cdef Question question
+    cdef Asker asker
+
+cdef class BoundIndex:
+    """Immutable once it is made, but for the pool of idle threads' memory."""
+    cdef object table_owner
+    cdef const Table* table
+    cdef readonly CompiledCatalog catalog
+    cdef PlanBuffer below
+    cdef PlanBuffer beside
+    cdef readonly object match_ids      # of the index, for what code answers; or None
+    cdef Question question
+    cdef const RoutePlan* routes        # or NULL
+    cdef vector[uint32_t] columns       # by attribute of the index
+    cdef readonly dict definitions      # name -> node
+    cdef readonly object ids            # ascending
+    cdef readonly object entry_of_id    # entry of the question; -1: true of nothing
+    cdef list pool
+
+    cdef Thread take(self)
+    cdef uint32_t add_reach(self, Question* question, bytes name) except? 0xFFFFFFFF
+    cdef int _read_definitions(
+        self, PlanBuffer plan, dict meanings, answered, vector[uint32_t]* targets,
+        vector[uint8_t]* is_edge,
+    ) except -1
+    cdef int _add_entries(self, PlanBuffer plan, uint32_t base, uint8_t number) except -1
+
+# Binds an index, by what its `table_parts()` say; or no index at all, for texts alone. `own` is the
+# table's catalogue.
+cdef BoundIndex bind_index(owner, const Table* table, CompiledCatalog own, parts)
+cdef BoundIndex bind_nothing(owner, const Table* table, CompiledCatalog catalog)

@@ -1,0 +1,22 @@
+"""Texts asked of a table: parsed, bound, answered, forgotten."""
+from libc.stdint cimport uint64_t
+
+from matcher_ext.tables.bound_index cimport BoundIndex, Thread
+
+cdef class AskedTexts:
+    """Adds texts to a thread's question; `end` takes them out again."""
+    cdef BoundIndex bound
+    cdef Thread thread
+    cdef readonly list roots            # nodes
+    cdef size_t nodes
+    cdef size_t children
+    cdef size_t bounds
+    cdef size_t runs
+    cdef size_t shapes
+    cdef size_t reaches
+
+    cdef int end(self) except -1
+
+cdef AskedTexts begin_texts(BoundIndex bound, list texts)
+# Returns the three bitmaps of a text over the whole table, as numpy arrays.
+cdef tuple ask_text(BoundIndex bound, str text, uint64_t words)

@@ -1,0 +1,51 @@
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+from matcher_ext.tables.parts import Tabled
+from matcher_ext.values.catalog import CompiledCatalog
+
+class HasText(Protocol):
+    @property
+    def text(self) -> str: ...
+
+class HasCompiled(Protocol):
+    @property
+    def compiled(self) -> CompiledCatalog: ...
+
+class VisitTable:
+    catalog: CompiledCatalog
+    groups: tuple[tuple[Any, ...], ...]
+    @staticmethod
+    def from_arrow(
+        batches: object,
+        catalog: CompiledCatalog | HasCompiled,
+        *,
+        by: str | None = "publisher.id",
+        groups: Sequence[str] = (),
+        weights: ArrayLike | None = None,
+        users: str | None = "user.id",
+    ) -> VisitTable: ...
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        catalog: CompiledCatalog | HasCompiled | None = None,
+        recheck: bool = False,
+    ) -> VisitTable: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def by(self) -> str | None: ...
+    @property
+    def weights(self) -> NDArray[numpy.int64]: ...
+    def rows(self, bitmap: ArrayLike) -> NDArray[numpy.int64]: ...
+    def visits(self) -> Iterator[tuple[dict[str, Any], int, int]]: ...
+    def stats(self) -> dict[str, Any]: ...
+    def bitmap(
+        self, expression: str | HasText, index: Tabled | None = None
+    ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.uint8]]: ...
+    def count(self, index: Tabled, *, groups: bool = False) -> NDArray[numpy.int64]: ...

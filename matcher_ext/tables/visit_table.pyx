@@ -1,0 +1,295 @@
+"""The Python face of prepared visits: made, saved, opened, asked (visit_table.pxd)."""
+import json
+import threading
+from functools import partial
+from pathlib import Path
+
+import numpy
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint32_t
+
+from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
+from matcher_ext.tables.counting_rows cimport count_entries, count_grouped
+from matcher_ext.tables.table_checks cimport check_table
+from matcher_ext.tables.table_format cimport (
+    T_CATALOG, T_GROUPS, Block, read_table, sum_table,
+)
+from matcher_ext.tables.texts cimport ask_text
+from matcher_ext.tables.values cimport read_block
+from matcher_ext.tables.writing cimport TableMaker
+from matcher_ext.values.catalog cimport CompiledCatalog
+
+from matcher_ext.plan.files import check_once, map_file, write_file
+from matcher_ext.tables.row_visits import count_row_by_row
+from matcher_ext.values.refusals import SnapshotError
+
+# The version of check_table: raise it with every check that is added.
+CHECKS = 1
+MOST_BOUND = 4
+
+
+cdef class VisitTable:
+    def __cinit__(self):
+        self.bound = []
+        self.lock = threading.Lock()
+        self.fallback_rows = 0
+
+    def __init__(self):
+        raise TypeError("a VisitTable comes from VisitTable.from_arrow or VisitTable.open")
+
+    @staticmethod
+    def from_arrow(
+        batches, catalog, *, by="publisher.id", groups=(), weights=None, users="user.id"
+    ):
+        """Prepares visits: a record batch, a table, a reader, or several of them.
+
+        `by` is the attribute that says whose visits they are, `groups` are attributes to count by,
+        `weights` how many visits each row stands for (1 if left out), `users` who is counted once.
+        """
+        cdef VisitTable made = VisitTable.__new__(VisitTable)
+        cdef CompiledCatalog compiled = compile_catalog(catalog)
+        cdef TableMaker maker = TableMaker(compiled)
+        if by is not None and compiled.types[maker.number_of(by)] != "string":
+            raise ValueError(f"{by} is no string")
+        if users in compiled.numbers and compiled.types[compiled.numbers[users]] != "string":
+            users = None
+        maker.read(batches)
+        maker.derive()
+        maker.order(by, tuple(groups), read_weights(weights, maker.rows))
+        maker.write(&made.owned, by, users)
+        made._read(made.owned.data(), made.owned.size(), None)
+        made.catalog = compiled
+        return made
+
+    @staticmethod
+    def open(path, *, catalog=None, recheck=False):
+        """Maps a file. Its checksum and every index in it are checked once per file and machine.
+
+        `catalog` is what texts are read with, where they name lists; the same attributes.
+        """
+        cdef VisitTable made = VisitTable.__new__(VisitTable)
+        cdef Py_buffer view
+        path = Path(path)
+        with map_file(path) as (made.mapping, descriptor):
+            PyObject_GetBuffer(made.mapping, &view, PyBUF_SIMPLE)
+            buffer, size = <size_t>view.buf, view.len
+            PyBuffer_Release(&view)     # the mapping itself keeps the memory
+            made._read(<const char*><size_t>buffer, size, path)
+            check_once(path, descriptor, made._fact(), partial(made._check, path), recheck=recheck)
+        made._read_groups(path)
+        if catalog is not None:
+            compiled = compile_catalog(catalog)
+            if compiled.names != made.catalog.names or compiled.types != made.catalog.types:
+                raise ValueError(f"{path} was made with another catalogue")
+            made.catalog = compiled
+        return made
+
+    cdef int _read(self, const char* buffer, size_t size, object path) except -1:
+        cdef const char* wrong = read_table(buffer, size, &self.table)
+        if wrong != NULL:
+            raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
+        if path is None:
+            self._read_groups(path)
+            self._sum_words()
+            return 0
+        try:
+            rows = json.loads(self._section(T_CATALOG))
+            self.catalog = CompiledCatalog(tuple(tuple(row) for row in rows))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise SnapshotError(f"{path} cannot be opened: its catalogue is malformed") from error
+        return 0
+
+    def _read_groups(self, path):
+        try:
+            self.groups = tuple(tuple(group) for group in json.loads(self._section(T_GROUPS)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise SnapshotError(f"{path} cannot be opened: its groups are malformed") from error
+        if len(self.groups) != self.table.header.groups:
+            raise SnapshotError(f"{path} cannot be opened: its groups are not all there")
+        self._sum_words()
+
+    def _sum_words(self):
+        cdef const Block* last
+        if self.table.block_count:
+            last = &self.table.blocks[self.table.block_count - 1]
+            self.table.all_words = last.first_word + last.words
+
+    def _section(self, int section):
+        cdef const char* start = <const char*>self.table.header + (
+            self.table.header.offsets[section]
+        )
+        return start[:self.table.header.counts[section]]
+
+    def _fact(self):
+        return f"visits {CHECKS} {self.table.header.version} {self.table.header.checksum:016x}"
+
+    def _check(self, path):
+        cdef const char* wrong = NULL
+        cdef uint32_t attributes = <uint32_t>len(self.catalog)
+        with nogil:
+            if sum_table(<const char*>self.table.header, self.table.header.size) != (
+                self.table.header.checksum
+            ):
+                wrong = b"its checksum is wrong"
+            else:
+                wrong = check_table(&self.table, attributes)
+        if wrong != NULL:
+            raise SnapshotError(f"{path} cannot be opened: {wrong.decode()}")
+
+    def save(self, path):
+        """Writes the file aside, syncs it and renames it into place."""
+        cdef const char* start = <const char*>self.table.header
+        write_file(
+            Path(path), memoryview(<const char[:self.table.header.size]>start).cast("B")
+        )
+
+    def __len__(self):
+        return self.table.header.rows
+
+    @property
+    def by(self):
+        """The attribute that says whose visits they are, or None."""
+        if self.table.header.by == NOTHING:
+            return None
+        return self.catalog.names[self.table.header.by]
+
+    @property
+    def weights(self):
+        """How many visits each row of the input stands for."""
+        cdef uint32_t block
+        weights = numpy.empty(len(self), dtype=numpy.int64)
+        order = self._order()
+        for block in range(self.table.block_count):
+            first = self.table.blocks[block].first
+            rows = order[first:first + self.table.blocks[block].rows]
+            weights[rows] = self.table.blocks[block].weight
+        return weights
+
+    def _order(self):
+        """Returns the input's row of each row of the table."""
+        order = numpy.empty(len(self), dtype=numpy.int64)
+        cdef int64_t[::1] target = order
+        cdef Py_ssize_t i
+        for i in range(target.shape[0]):
+            target[i] = self.table.order[i]
+        return order
+
+    def rows(self, bitmap):
+        """Returns the input's rows that a bitmap of `bitmap` has, ascending."""
+        cdef uint32_t block
+        bits = numpy.unpackbits(numpy.ascontiguousarray(bitmap, numpy.uint8), bitorder="little")
+        if len(bits) != 64 * self.table.all_words:
+            raise ValueError("the bitmap is of another table")
+        kept = numpy.zeros(len(self), dtype=bool)
+        for block in range(self.table.block_count):
+            first, rows = self.table.blocks[block].first, self.table.blocks[block].rows
+            word = self.table.blocks[block].first_word
+            kept[first:first + rows] = bits[64 * word:64 * word + rows]
+        return numpy.sort(self._order()[kept])
+
+    def visits(self):
+        """Yields (visit, weight, number of its group) of each row, in the table's order."""
+        cdef uint32_t block, run
+        for block in range(self.table.block_count):
+            run = self.table.blocks[block].runs
+            for row, visit in enumerate(read_block(&self.table, self.catalog.names, block)):
+                if row == self.table.runs[run].end:
+                    run += 1
+                yield visit, self.table.blocks[block].weight, self.table.runs[run].group
+
+    def stats(self):
+        """Returns the sizes of the table, wrong values by attribute, and how many rows were asked
+        one by one because code answers a definition."""
+        cdef uint32_t i
+        return {
+            "rows": self.table.header.rows,
+            "blocks": self.table.block_count,
+            "columns": self.table.column_count,
+            "groups": self.table.header.groups,
+            "bytes": self.table.header.size,
+            "malformed": {
+                self.catalog.names[i]: self.table.malformed[i]
+                for i in range(<uint32_t>len(self.catalog)) if self.table.malformed[i]
+            },
+            "rows asked one by one": self.fallback_rows,
+        }
+
+    cdef BoundIndex _bind(self, index):
+        """Binds an index, or takes what was bound to the same state before."""
+        parts = index.table_parts()
+        with self.lock:
+            for known, bound in self.bound:
+                if known.is_same(parts):
+                    return bound
+        bound = bind_index(self, &self.table, self.catalog, parts)
+        with self.lock:
+            self.bound = [(parts, bound), *self.bound][:MOST_BOUND]
+        return bound
+
+    def bitmap(self, expression, index=None):
+        """Returns (true, false, unknown): of which rows, packed from the lowest bit on. A
+        definition that the expression names is the index's."""
+        cdef BoundIndex bound
+        text = text_of(expression)
+        if index is None:
+            bound = bind_nothing(self, &self.table, self.catalog)
+        else:
+            bound = self._bind(index)
+        return ask_text(bound, text, self.table.all_words)
+
+    def count(self, index, *, groups=False):
+        """Returns how many visits each id is eligible for, in the order of `index.ids`: an array,
+        or with `groups` one line per id and one column per group of `table.groups`."""
+        cdef BoundIndex bound = self._bind(index)
+        cdef Thread thread = bound.take()
+        width = max(self.table.header.groups, 1) if groups else 1
+        counts = numpy.zeros(max(bound.question.entries.size() * width, 1), dtype=numpy.int64)
+        cdef int64_t[::1] target = counts
+        cdef bint is_grouped = groups
+        with nogil:
+            if is_grouped:
+                count_grouped(&thread.asker, &target[0])
+            else:
+                count_entries(&thread.asker, &target[0])
+        bound.pool.append(thread)
+        counts = counts[:bound.question.entries.size() * width].reshape(-1, width)
+        found = numpy.zeros((len(bound.ids), width), dtype=numpy.int64)
+        is_met = bound.entry_of_id >= 0
+        found[is_met] = counts[bound.entry_of_id[is_met]]
+        self._add_answered(bound, found, groups)
+        if groups:
+            return found[:, :self.table.header.groups]
+        return found[:, 0]
+
+    def _add_answered(self, BoundIndex bound, found, groups):
+        """Adds what code answers, row by row."""
+        cdef size_t entry
+        asked = numpy.zeros(bound.question.entries.size() + 1, dtype=bool)
+        for entry in range(bound.question.entries.size()):
+            asked[entry] = bound.question.entries[entry].needs_code
+        wanted = asked[bound.entry_of_id] & (bound.entry_of_id >= 0)
+        if wanted.any():
+            count_row_by_row(self, bound.match_ids, bound.ids, wanted, found, groups)
+            self.fallback_rows += len(self)
+
+
+def read_weights(weights, rows):
+    if weights is None:
+        return numpy.ones(rows, dtype=numpy.int64)
+    weights = numpy.ascontiguousarray(weights, dtype=numpy.int64)
+    if weights.shape != (rows,):
+        raise ValueError(f"there are {rows} rows and {weights.size} weights")
+    if rows and weights.min() < 1:
+        raise ValueError("a row stands for one visit or more")
+    return weights
+
+
+def compile_catalog(catalog):
+    """Returns a CompiledCatalog as it is, or the one that a catalogue of the language carries."""
+    return catalog if isinstance(catalog, CompiledCatalog) else catalog.compiled
+
+
+def text_of(expression):
+    return expression if isinstance(expression, str) else expression.text
