@@ -80,7 +80,7 @@ def main(jobs: Sequence[DayJob], arguments: Sequence[str] | None, *, program: st
         done = []
         with telling_progress(spark.sparkContext):
             for one in run_orders(spark, orders, jobs):
-                print(json.dumps(asdict(one)), flush=True)
+                say(asdict(one))
                 done.append(one)
     finally:
         spark.stop()
@@ -230,5 +230,10 @@ def tell_progress(context: SparkContext, is_over: threading.Event) -> None:
         tasks = [(each.numCompletedTasks, each.numTasks) for each in stages if each is not None]
         if tasks:
             done, total = map(sum, zip(*tasks, strict=True))
-            line = {"progress": {"stages": len(tasks), "tasks_done": done, "tasks": total}}
-            print(json.dumps(line), flush=True)
+            say({"progress": {"stages": len(tasks), "tasks_done": done, "tasks": total}})
+
+
+def say(document: Mapping[str, Any]) -> None:
+    """In one piece: two threads do."""
+    sys.stdout.write(f"{json.dumps(document)}\n")
+    sys.stdout.flush()

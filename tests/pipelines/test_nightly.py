@@ -30,7 +30,7 @@ from pipelines import (
     schain_audit,
     truth_rates,
 )
-from pipelines.day_jobs import JobDone, run_orders
+from pipelines.day_jobs import JobDone, run_jobs, run_orders
 from targeting import parse
 from targeting.report_tables import read_manifest
 from targeting.visit_log import Salts
@@ -86,7 +86,7 @@ class Night:
     snapshot: Path
     done: list[JobDone]
 
-    def table(self, job: str, name: str, day: date = DAY) -> list[dict[str, Any]]:
+    def table(self, job: str, name: str, day: date = NEXT_DAY) -> list[dict[str, Any]]:
         return self.history.table(name, day, job)
 
     @cached_property
@@ -127,8 +127,11 @@ def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Nigh
     snapshot = history.snapshot(entries, definitions=EDGES)
     (snapshot / "graph.json").write_text(json.dumps(GRAPH))
     options = {"truth_rates": history.root / "rates.json", "sample_visits": 100}
-    orders = [history.order(snapshot, day, **options) for day in visits]
-    done = list(run_orders(spark, orders, JOBS))
+    before = [eligibility.JOB, data_quality.JOB]
+    done = [
+        *run_jobs(spark, history.order(snapshot, DAY, **options), before),
+        *run_jobs(spark, history.order(snapshot, NEXT_DAY, **options), JOBS),
+    ]
     return Night(history, visits, entries, snapshot, done)
 
 
@@ -165,15 +168,15 @@ def make_entry(random: Random, number: int) -> Entry:
     return Entry(number, 100 + number, publisher, text)
 
 
-def test_every_job_of_every_day_is_done(night: Night) -> None:
+def test_every_job_is_done(night: Night) -> None:
     assert {(one.job, one.day, one.status) for one in night.done} == {
         *((job.name, str(NEXT_DAY), "done") for job in JOBS),
-        *((job.name, str(DAY), "done") for job in JOBS if not job.looks_back),
+        *((name, str(DAY), "done") for name in ("eligibility", "data_quality")),
     }
 
 
 def test_a_manifest_says_what_the_run_was_made_of(night: Night) -> None:
-    manifest = read_manifest(str(night.history.root / "reports"), "eligibility", DAY)
+    manifest = read_manifest(str(night.history.root / "reports"), "eligibility", NEXT_DAY)
     assert manifest is not None
     assert manifest["snapshot_id"] == night.snapshot.name
     assert len(manifest["input"]["files"]) == 2
@@ -208,7 +211,7 @@ def test_eligible_visits_are_those_of_the_plain_evaluator(night: Night, day: dat
 def test_detail_is_by_country_and_device(night: Night) -> None:
     expected = Counter(
         (entry.campaign_id, entry.publisher, visit["geo.country"], visit["device.type"])
-        for entry, visits in night.eligible[DAY].items()
+        for entry, visits in night.eligible[NEXT_DAY].items()
         for visit in visits
     )
     found = {
@@ -243,7 +246,7 @@ def test_truths_are_those_of_the_plain_evaluator(night: Night) -> None:
     assert {row["condition"] for row in rows if row["kind"] == "edge"} == {"1", "2"}
     for row in rows:
         text = f"@edge.{row['condition']}" if row["kind"] == "edge" else row["condition"]
-        truths = Counter(judge(text, visit) for visit in night.visits[DAY])
+        truths = Counter(judge(text, visit) for visit in night.visits[NEXT_DAY])
         found = (row["true_visits"], row["false_visits"], row["unknown_visits"])
         assert found == (2 * truths[True], 2 * truths[False], 2 * truths[None]), text
 
@@ -257,7 +260,7 @@ def test_the_next_build_gets_the_rates_of_the_last_day(night: Night) -> None:
 
 
 def test_attributes_are_as_full_as_they_were_logged(night: Night) -> None:
-    rows = {row["attribute"]: row for row in night.table("data_quality", "attributes", NEXT_DAY)}
+    rows = {row["attribute"]: row for row in night.table("data_quality", "attributes")}
     visits = night.visits[NEXT_DAY]
     for name in ("geo.country", "user.segments", "imp.floor", "geo.location", "user.id"):
         filled = sum(visit[name] is not None for visit in visits)
@@ -276,9 +279,11 @@ def test_attributes_are_as_full_as_they_were_logged(night: Night) -> None:
 def test_top_values_are_counted_by_visits(night: Night) -> None:
     rows = night.table("data_quality", "top_values")
     found = {(row["attribute"], row["value"]): row["visits"] for row in rows}
-    segments = Counter(one for visit in night.visits[DAY] for one in visit["user.segments"] or ())
+    segments = Counter(
+        one for visit in night.visits[NEXT_DAY] for one in visit["user.segments"] or ()
+    )
     assert found["user.segments", "cars"] == 2 * segments["cars"]
-    consents = Counter(visit["user.consent"] for visit in night.visits[DAY])
+    consents = Counter(visit["user.consent"] for visit in night.visits[NEXT_DAY])
     assert found["user.consent", "true"] == 2 * consents[True]
     assert "user.id" not in {name for name, _ in found}
 
@@ -328,7 +333,7 @@ def test_chains_are_held_against_the_graph(night: Night) -> None:
     rows = night.table("schain_audit", "chains")
     found = Counter({tuple(tell_chain(row)): row["visits"] for row in rows})
     expected: Counter[tuple[object, ...]] = Counter()
-    for visit in night.visits[DAY]:
+    for visit in night.visits[NEXT_DAY]:
         chain, is_complete = visit["source.schain_sellers"], visit["source.schain_complete"]
         if chain:
             key = (visit["publisher.id"], " > ".join(chain), is_complete is not False)
@@ -370,36 +375,39 @@ def test_the_sample_has_users_with_all_of_their_visits(night: Night) -> None:
 def test_the_readmes_example_reads_the_tables(night: Night) -> None:
     readme = (Path(__file__).parents[2] / "pipelines" / "README.md").read_text()
     example = readme.partition("With pandas")[2].partition("```python")[2].partition("```")[0]
-    names: dict[str, Any] = {"OUT": str(night.history.root / "reports"), "DAY": DAY}
+    names: dict[str, Any] = {"OUT": str(night.history.root / "reports"), "DAY": NEXT_DAY}
     exec(example, names)  # noqa: S102 - it is our own
-    most = max(len(visits) for visits in night.eligible[DAY].values())
+    most = max(len(visits) for visits in night.eligible[NEXT_DAY].values())
     assert names["best"].iloc[0] == 2 * most
 
 
-def test_a_day_of_only_bad_rows_and_an_empty_one_are_counted_as_such(
+def test_an_empty_day_and_one_of_only_bad_rows_are_counted_as_such(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Day after day; what looks back runs for the last."""
     history = History(tmp_path)
     good = make_visit(Random(1), "a", DAY)
-    history.log(DAY, [good | {"publisher.id": None}, good | {"time": None}])
-    history.log(NEXT_DAY, [])
+    history.log(DAY, [])
+    history.log(
+        NEXT_DAY,
+        [
+            good | {"publisher.id": None, "visit_weight": 1},
+            good | {"time": None, "visit_weight": 1},
+        ],
+    )
     snapshot = history.snapshot()
-    jobs = [job.JOB for job in (quarantine, eligibility, truth_rates, data_quality)]
-    done = list(run_orders(spark, [history.order(snapshot, day) for day in (DAY, NEXT_DAY)], jobs))
-    assert [one.error for one in done if one.status != "done"] == []
-    assert {row["reason"] for row in history.table("rows", job="quarantine")} == {
-        "no_publisher",
-        "no_time",
-    }
+    orders = [history.order(snapshot, day) for day in (DAY, NEXT_DAY)]
+    done = list(run_orders(spark, orders, [eligibility.JOB, data_quality.JOB, forecast.JOB]))
+    assert [(one.job, one.day, one.error) for one in done] == [
+        *((job, str(DAY), "") for job in ("eligibility", "data_quality")),
+        *((job, str(NEXT_DAY), "") for job in ("eligibility", "data_quality", "forecast")),
+    ]
     for day in (DAY, NEXT_DAY):
         (row,) = history.table("by_publisher", day)
         assert (row["campaign_id"], row["visits"], row["eligible_visits"]) == (10, 0, 0)
         assert history.table("detail", day) == history.table("people", day) == []
-        rates = history.table("conditions", day, "truth_rates")
-        assert {row["true_visits"] + row["unknown_visits"] for row in rates} == {0}
-        (country,) = [
-            row
-            for row in history.table("attributes", day, "data_quality")
-            if row["attribute"] == "geo.country"
-        ]
+        described = history.table("attributes", day, "data_quality")
+        (country,) = [row for row in described if row["attribute"] == "geo.country"]
         assert (country["visits"], country["filled"], country["fill_rate"]) == (0, 0, None)
+    fates = history.table("rows", NEXT_DAY, "data_quality")
+    assert {row["fate"]: row["visits"] for row in fates} == {"no_publisher": 1, "no_time": 1}
