@@ -163,8 +163,7 @@ def gather_people(
             users, user_of_row = encode(visits, name)
             is_meant = (salt_of_row[rows] == code) & (user_of_row[rows] < len(users) - 1)
             if salt_name is not None and is_meant.any():
-                hashes = hash_array(users.to_numpy(zero_copy_only=False)[:-1]).view(np.int64)
-                meant = hashes[user_of_row[rows[is_meant]]]
+                meant = hash_users(users)[user_of_row[rows[is_meant]]]
                 yield gather_users(campaigns[is_meant], meant, salt_name, weight)
 
 
@@ -194,6 +193,12 @@ def encode(visits: pa.RecordBatch, name: str) -> tuple[pa.Array, Numbers]:
     values = pa.concat_arrays([column_of.dictionary, pa.nulls(1, pa.string())])
     codes = pc.fill_null(column_of.indices, len(values) - 1)
     return values, codes.to_numpy().astype(np.int64)
+
+
+def hash_users(users: pa.Array) -> Numbers:
+    """Of `encode`, without the null at the end: what sketches are made of."""
+    hashes: Numbers = hash_array(users.to_numpy(zero_copy_only=False)[:-1]).view(np.int64)
+    return hashes
 
 
 def find_salt_before(salt: str | None) -> str | None:
