@@ -2,6 +2,8 @@
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
@@ -40,3 +42,19 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 def env_path(name: str, default: Path) -> Path:
     return Path(os.environ.get(name) or default).resolve()
+
+
+def env_place(name: str, default: Path) -> Path | str:
+    """A folder, or the URL of a place that is none of this machine's (`s3a://..`), as it is."""
+    text = os.environ.get(name, "").strip()
+    if text.startswith("file://"):
+        return Path(url2pathname(urlsplit(text).path)).resolve()
+    return text if "://" in text else env_path(name, default)
+
+
+def env_folder(name: str, default: Path) -> Path:
+    """The same for who can only write to a disk."""
+    place = env_place(name, default)
+    if isinstance(place, str):
+        raise SettingError(f"{name} must be a folder of this machine here, not {place}")
+    return place

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
 
 from exchange import queues
-from exchange.environment import env_bool, env_int, env_list, env_path, env_text
+from exchange.environment import env_bool, env_int, env_list, env_path, env_place, env_text
 from exchange.serving.configuration import DEFAULT_ADDRESS, INSECURE_SECRET
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -21,9 +21,10 @@ VAR_DIR = env_path("TREELINE_VAR", BASE_DIR / "var")
 SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 # Where builds are copied for servers of other machines, as fsspec names it; empty: nowhere.
 SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
-VISIT_LOG_DIR = env_path("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
-REPORT_DIR = env_path("TREELINE_REPORT_DIR", VAR_DIR / "reports")
-TRUTH_RATES_FILE = REPORT_DIR / "truth_rates.json"
+VISIT_LOG_DIR = env_place("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
+REPORT_DIR = env_place("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+# Builds read it, so it is on a disk of theirs wherever the reports are.
+TRUTH_RATES_FILE = (REPORT_DIR if isinstance(REPORT_DIR, Path) else VAR_DIR) / "truth_rates.json"
 # Where ad servers ask, as people are told it.
 SERVING_URL = env_text(
     "TREELINE_SERVING_URL",
@@ -189,7 +190,8 @@ CELERY_TASK_ANNOTATIONS = {
     **queues.limits(),
 }
 NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
-NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 4)
+# At the end of a day, which is then counted with what is built.
+NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 0)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")
 
 AUTH_USER_MODEL = "accounts.User"

@@ -11,8 +11,13 @@ class FileSystem:
     def __init__(self, spark: SparkSession, root: str) -> None:
         jvm: Any = spark._jvm
         context: Any = spark._jsc
+        self._jvm = jvm
+        self._gateway: Any = spark.sparkContext._gateway
+        self._configuration: Any = context.hadoopConfiguration()
         self._path: Any = jvm.org.apache.hadoop.fs.Path
-        self._files: Any = self._path(root).getFileSystem(context.hadoopConfiguration())
+        self._files: Any = self._path(root).getFileSystem(self._configuration)
+        # A rename there is a copy and a removal; but what is written appears whole.
+        self._is_object_store = self._files.getUri().getScheme() not in ("file", "hdfs", "viewfs")
         # Parquet checks itself; files of check sums would be left behind by whoever removes ours.
         self._files.setWriteChecksum(False)
 
@@ -36,6 +41,35 @@ class FileSystem:
     def delete(self, path: str) -> None:
         """With all that is in it; nothing happens when there is no such path."""
         self._files.delete(self._path(path), True)
+
+    def write_whole(self, path: str, content: bytes) -> None:
+        """Replaces a small file in one step: readers see the old one or the new one."""
+        aside = f"{path}.aside"
+        self._write(path if self._is_object_store else aside, content)
+        if not self._is_object_store:
+            self.replace(aside, path)
+
+    def replace(self, source: str, target: str) -> None:
+        """Renames a file, also onto one that is there: in one step on disks and HDFS."""
+        jvm: Any = self._jvm
+        overwrite = jvm.org.apache.hadoop.fs.Options.Rename.OVERWRITE
+        options = self._gateway.new_array(jvm.org.apache.hadoop.fs.Options.Rename, 1)
+        options[0] = overwrite
+        context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
+            self._files.getUri(), self._configuration
+        )
+        context.rename(self._absolute(source), self._absolute(target), options)
+
+    def _absolute(self, path: str) -> Any:
+        return self._files.makeQualified(self._path(path))
+
+    def _write(self, path: str, content: bytes) -> None:
+        """An object store shows what is written when the stream is closed, and all of it."""
+        stream = self._files.create(self._path(path), True)
+        try:
+            stream.write(bytearray(content))
+        finally:
+            stream.close()
 
     def rename(self, source: str, target: str) -> None:
         if not self._files.rename(self._path(source), self._path(target)):

@@ -121,9 +121,9 @@ def parse_job(arguments: Sequence[str] | None) -> tuple[Job, str]:
 
 def run(spark: SparkSession, job: Job) -> Ingested:
     days = LogDays(spark, job.out, ORIGIN, replaces=True)
-    refused_days = DayStore(spark, job.quarantine)
+    refused_days = DayStore(spark, job.quarantine, LINES)
     finish(days, job.day)
-    refused_days.finish_interrupted(job.day)
+    refused_days.clear(job.day)
     found = read_lines(spark, job).mapInArrow(ReadLines(job), result_schema(job))
     found = found.persist(StorageLevel.DISK_ONLY)
     refused = refused_days.stage(job.day)

@@ -1,4 +1,4 @@
-"""The compiled index inside Spark's Python workers: visits in, eligible visits per campaign out.
+"""The compiled index inside Spark's Python workers.
 
 Each worker process maps the snapshot once, after checking that it is the one the driver meant.
 """
@@ -14,23 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import SparkFiles
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql import SparkSession
 
 from matcher_ext import Snapshot
 from matcher_ext.plan import Identity, Mark
+from pipelines.session import is_local
 from targeting.visit_log import WEIGHT
 
 INDEX_FILE = "index.atree"
 BOOKINGS_FILE = "bookings.arrow"
 HASH_MARK = "hash.checked"
-MATCHES = StructType(
-    [
-        StructField("campaign_id", LongType()),
-        StructField("publisher", StringType()),
-        StructField("eligible_visits", LongType()),
-        StructField("wrong_values", LongType()),
-    ]
-)
 
 
 class WrongSnapshotError(RuntimeError):
@@ -61,6 +54,26 @@ class SnapshotSource:
     def open(self) -> OpenSnapshot:
         folder = SparkFiles.get(Path(self.folder).name) if self.is_shipped else self.folder
         return open_checked(Path(folder), self.sha256)
+
+    def open_on_driver(self) -> OpenSnapshot:
+        return open_checked(Path(self.folder), self.sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What a run needs of the snapshot, read once on the driver."""
+
+    snapshot_id: str
+    source: SnapshotSource
+    attributes: frozenset[str]
+
+
+def load_index(spark: SparkSession, folder: Path, master: str) -> Index:
+    source = SnapshotSource.of(folder, is_shipped=not is_local(master))
+    if source.is_shipped:
+        spark.sparkContext.addFile(str(folder), recursive=True)
+    names = open_checked(folder, source.sha256).snapshot.catalog.names
+    return Index(folder.name, source, frozenset(names))
 
 
 def hash_folder(folder: Path) -> str:
@@ -97,33 +110,6 @@ def open_checked(folder: Path, sha256: str) -> OpenSnapshot:
     return OpenSnapshot(snapshot, ours["campaign_id"].combine_chunks(), publishers)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchVisits:
-    """For `mapInArrow`: visits in, rows of `MATCHES` out.
-
-    One row per campaign and publisher with the visits here that match, and one without either
-    that has the number of values that did not fit their attribute's type.
-    """
-
-    source: SnapshotSource
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        index = self.source.open()
-        totals = np.zeros(len(index.snapshot), np.int64)
-        wrong_values = 0
-        for batch in batches:
-            visits = pa.RecordBatch.from_struct_array(batch.column(0))
-            for weight, some in split_by_weight(visits):
-                totals += weight * index.snapshot.count_batch(some)
-                wrong_values += weight * int(index.snapshot.malformed_rows(some).sum())
-        matched = pa.array(np.flatnonzero(totals))
-        nothing = pa.array(np.zeros(len(matched), np.int64))
-        eligible = pa.array(totals).take(matched)
-        campaigns, publishers = index.campaign_ids.take(matched), index.publishers.take(matched)
-        yield as_matches(campaigns, publishers, eligible, nothing)
-        yield as_matches([None], [None], [0], [wrong_values])
-
-
 def split_by_weight(visits: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Nearly always all of them at once: servers of one log keep one user in the same number."""
     if WEIGHT not in visits.schema.names:
@@ -132,9 +118,3 @@ def split_by_weight(visits: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatc
     weights = visits.column(WEIGHT)
     for weight in pc.unique(weights):
         yield weight.as_py(), visits.filter(pc.equal(weights, weight))
-
-
-def as_matches(*columns: Any) -> pa.RecordBatch:
-    types = (pa.int64(), pa.string(), pa.int64(), pa.int64())
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, MATCHES.names)

@@ -1,59 +1,23 @@
-"""Replaces one day of several tables as a whole, on any file system that Spark can write.
+"""Replaces one day of a job's tables as a whole, on any file system that Spark can write.
 
-A day is written aside, then renamed to `_ready`: that rename is the commit. Moving the tables into
-place after it is repeated by whoever comes next, should the job be killed in the middle. A job
-killed before it leaves the old day untouched. Two jobs must not write one day at the same time.
-
-    OUT/_staging/dt=D.<token>/TABLE    being written
-    OUT/_ready/dt=D/TABLE              complete, to be moved to
-    OUT/TABLE/dt=D                     what readers see
+Each run writes into a folder of its own; the commit is the manifest that names its files, replaced
+in one step (`targeting.report_tables` has the layout, for readers too). Nothing is renamed but that
+one file, so object stores are as safe as disks. A job killed before the commit leaves the old day
+untouched. Two jobs must not write one day of one table at the same time.
 """
 
+import json
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from pipelines.file_system import FileSystem
-
-
-class DayStore:
-    """The report folder, day by day. Not safe for two jobs on the same day."""
-
-    def __init__(self, spark: SparkSession, out: str) -> None:
-        self._files = FileSystem(spark, out)
-        self._out = out.rstrip("/")
-
-    def finish_interrupted(self, day: date) -> None:
-        """Completes the commit of a killed job, and clears what one never committed."""
-        if self._files.exists(self._ready(day)):
-            self._move_into_place(day)
-        for name in self._files.names_in(f"{self._out}/_staging"):
-            if name.startswith(f"dt={day}."):
-                self._files.delete(f"{self._out}/_staging/{name}")
-
-    def stage(self, day: date) -> "StagedDay":
-        return StagedDay(day, f"{self._out}/_staging/dt={day}.{uuid.uuid4().hex}")
-
-    def commit(self, staged: "StagedDay") -> None:
-        self._files.make_folder(f"{self._out}/_ready")
-        self._files.rename(staged.folder, self._ready(staged.day))
-        self._move_into_place(staged.day)
-
-    def discard(self, staged: "StagedDay") -> None:
-        self._files.delete(staged.folder)
-
-    def _ready(self, day: date) -> str:
-        return f"{self._out}/_ready/dt={day}"
-
-    def _move_into_place(self, day: date) -> None:
-        for table in self._files.names_in(self._ready(day)):
-            target = f"{self._out}/{table}/dt={day}"
-            self._files.make_folder(f"{self._out}/{table}")
-            self._files.delete(target)
-            self._files.rename(f"{self._ready(day)}/{table}", target)
-        self._files.delete(self._ready(day))
+from targeting.report_tables import FORMAT, MANIFEST, Manifest, day_folder, read_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +26,77 @@ class StagedDay:
 
     day: date
     folder: str
+    run: str
+    tables: dict[str, DataFrame] = field(default_factory=dict)
 
     def write(self, table: str, rows: DataFrame) -> DataFrame:
         """Writes the table and gives back what was written."""
-        path = f"{self.folder}/{table}"
-        rows.write.mode("errorifexists").parquet(path)
-        return rows.sparkSession.read.schema(rows.schema).parquet(path)
+        path = f"{self.folder}/{self.run}/{table}"
+        rows.write.mode("errorifexists").option("compression", "zstd").parquet(path)
+        self.tables[table] = rows.sparkSession.read.schema(rows.schema).parquet(path)
+        return self.tables[table]
+
+
+class DayStore:
+    """The tables of one job, day by day. Not safe for two jobs on the same day."""
+
+    def __init__(self, spark: SparkSession, out: str, job: str) -> None:
+        self._spark = spark
+        self._files = FileSystem(spark, out)
+        self._out = out
+        self._job = job
+
+    def clear(self, day: date) -> None:
+        """Removes what killed jobs left; not what the last manifest took the place of."""
+        manifest = self.read_manifest(day) or {}
+        self._keep_only(day, {manifest.get("run"), manifest.get("run_before")})
+
+    def stage(self, day: date) -> StagedDay:
+        return StagedDay(day, self._folder(day), uuid.uuid4().hex)
+
+    def commit(self, staged: StagedDay, facts: Mapping[str, Any] | None = None) -> Manifest:
+        """From here on readers see the new day. `facts` are kept in its manifest."""
+        before = (self.read_manifest(staged.day) or {}).get("run")
+        manifest = {
+            "format": FORMAT,
+            "job": self._job,
+            "day": str(staged.day),
+            "run": staged.run,
+            "run_before": before,
+            "tables": {name: self._describe(staged, name) for name in staged.tables},
+            **(facts or {}),
+        }
+        content = json.dumps(manifest, indent=1)
+        self._files.write_whole(f"{staged.folder}/{MANIFEST}", content.encode())
+        self._keep_only(staged.day, {staged.run, before})
+        return manifest
+
+    def discard(self, staged: StagedDay) -> None:
+        """Unless it was committed."""
+        if (self.read_manifest(staged.day) or {}).get("run") != staged.run:
+            self._files.delete(f"{staged.folder}/{staged.run}")
+
+    def read_manifest(self, day: date) -> Manifest | None:
+        return read_manifest(self._out, self._job, day)
+
+    def read(self, day: date, table: str, schema: StructType) -> DataFrame | None:
+        """What is committed of the day; None if nothing is."""
+        manifest = self.read_manifest(day)
+        if manifest is None:
+            return None
+        names = manifest["tables"][table]["files"]
+        paths = [f"{self._folder(day)}/{name}" for name in names]
+        return self._spark.read.schema(schema).parquet(*paths)
+
+    def _describe(self, staged: StagedDay, table: str) -> dict[str, Any]:
+        names = self._files.names_in(f"{staged.folder}/{staged.run}/{table}")
+        files = [f"{staged.run}/{table}/{name}" for name in names if name.endswith(".parquet")]
+        return {"rows": staged.tables[table].count(), "files": files}
+
+    def _folder(self, day: date) -> str:
+        return day_folder(self._out, self._job, day)
+
+    def _keep_only(self, day: date, runs: set[str | None]) -> None:
+        for name in self._files.names_in(self._folder(day)):
+            if name != MANIFEST and name not in runs:
+                self._files.delete(f"{self._folder(day)}/{name}")

@@ -1,64 +1,128 @@
-"""How often each predicate of a snapshot was true of a day's visits: the next snapshot's order.
+"""Job: how often each predicate and each edge of a snapshot was true, false or unknown.
 
-The predicates are entries of a small index of their own, counted by the same matcher in the same
-batches as campaigns. What comes out is one small file, replaced whole; an earlier day never takes
-the place of a later one.
+Conditions and their negations are entries of one small index, made once on the driver, saved, and
+mapped by the workers like a snapshot. The shares of truth also go into one small file for the next
+build's order (`--truth-rates`); an earlier day never takes the place of a later one.
 """
 
+import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import reduce
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark import SparkFiles
 from pyspark.sql import functions as sf
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from matcher_ext import ATree, ExpressionError, Snapshot
 from matcher_ext.index import list_predicates
 from matcher_ext.language import check_text
-from pipelines.matching import SnapshotSource
-from pipelines.visit_log import ADDED, column
+from pipelines.day_input import Batches, DayInput, open_batches
+from pipelines.day_jobs import DayJob, Tables
+from pipelines.matching import WrongSnapshotError, split_by_weight
+from pipelines.session import is_local
+from targeting.report_tables import Manifest, read_table
 
 FORMAT = 1
-ALL_VISITS = -1  # in the place of a predicate: how many visits there were
-TRUTHS = StructType([StructField("predicate", LongType()), StructField("visits", LongType())])
+NAME, TABLE = "truth_rates", "conditions"
+PREDICATE, EDGE = "predicate", "edge"
+EDGE_PREFIX = "edge."
+ALL_VISITS = -1  # in the place of an entry: how many visits there were
+CONDITIONS = StructType(
+    [
+        StructField("kind", StringType()),
+        StructField("condition", StringType()),
+        StructField("true_visits", LongType()),
+        StructField("false_visits", LongType()),
+        StructField("unknown_visits", LongType()),
+    ]
+)
+COUNTS = StructType([StructField("entry", LongType()), StructField("visits", LongType())])
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """As reports name it, and as an expression."""
+
+    kind: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedIndex:
+    """An index of the driver's: on a path that workers share with it, or sent to them."""
+
+    path: str
+    sha256: str
+    is_shipped: bool
+
+    def open(self) -> Snapshot:
+        path = SparkFiles.get(Path(self.path).name) if self.is_shipped else self.path
+        return open_saved(path, self.sha256)
+
+
+@lru_cache(maxsize=1)
+def open_saved(path: str, sha256: str) -> Snapshot:
+    if hash_file(Path(path)) != sha256:
+        raise WrongSnapshotError(f"{path} is not the index that this job was started with")
+    return Snapshot.open(path)
+
+
+def hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CountTruths:
-    """For `mapInArrow`: visits in, rows of `TRUTHS` out."""
+    """For `map_visits`: rows of COUNTS."""
 
-    source: SnapshotSource
+    index: SavedIndex
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        index = index_predicates(self.source.open().snapshot)
+    def __call__(self, batches: Batches) -> Batches:
+        index = self.index.open()
         counts, visits = np.zeros(len(index), np.int64), 0
-        for batch in batches:
-            rows = pa.RecordBatch.from_struct_array(batch.column(0))
-            counts += index.count_batch(rows)
-            visits += rows.num_rows
+        for batch in open_batches(batches):
+            for weight, some in split_by_weight(batch):
+                counts += weight * index.count_batch(some)
+                visits += weight * some.num_rows
         seen = np.flatnonzero(counts)
-        numbers = np.append(index.ids[seen], ALL_VISITS)
+        entries = np.append(index.ids[seen], ALL_VISITS)
         totals = np.append(counts[seen], visits)
-        yield pa.RecordBatch.from_arrays([pa.array(numbers), pa.array(totals)], TRUTHS.names)
+        yield pa.RecordBatch.from_arrays([pa.array(entries), pa.array(totals)], COUNTS.names)
 
 
-def index_predicates(snapshot: Snapshot) -> Snapshot:
-    """By their place in the snapshot."""
-    index = ATree(snapshot.catalog)
-    texts = {
-        number: text
-        for number, text in enumerate(list_predicates(snapshot))
-        if is_readable(snapshot, text)
-    }
-    index.insert_many(texts.keys(), texts.values())
-    return index.freeze()
+def compute(day: DayInput) -> Tables:
+    snapshot = day.index.source.open_on_driver().snapshot
+    conditions = list_conditions(snapshot)
+    with saved_index(day, index_conditions(snapshot, conditions)) as index:
+        found = day.map_visits(CountTruths(index), COUNTS).groupBy("entry")
+        counts = {row[0]: row[1] for row in found.agg(sf.sum("visits")).collect()}
+    visits = counts.get(ALL_VISITS, 0)
+    rows = []
+    for number, condition in enumerate(conditions):
+        true, false = counts.get(2 * number, 0), counts.get(2 * number + 1, 0)
+        rows.append((condition.kind, condition.name, true, false, visits - true - false))
+    return {TABLE: day.spark.createDataFrame(rows, CONDITIONS)}
+
+
+def list_conditions(snapshot: Snapshot) -> list[Condition]:
+    predicates = [text for text in list_predicates(snapshot) if is_readable(snapshot, text)]
+    edges = [name for name in snapshot.definition_names() if name.startswith(EDGE_PREFIX)]
+    return [
+        *(Condition(PREDICATE, text, text) for text in predicates),
+        *(Condition(EDGE, name.removeprefix(EDGE_PREFIX), f"@{name}") for name in sorted(edges)),
+    ]
 
 
 def is_readable(snapshot: Snapshot, text: str) -> bool:
@@ -69,20 +133,46 @@ def is_readable(snapshot: Snapshot, text: str) -> bool:
     return True
 
 
-def measure_rates(log: list[DataFrame], source: SnapshotSource) -> dict[str, float]:
-    """By the text of the predicate, all that were measured; empty if there was no visit."""
-    parts = []
-    for part in log:
-        attributes = [column(name) for name in part.columns if name not in {"visit_id", *ADDED}]
-        visits = part.select(sf.struct(*attributes).alias("visit"))
-        parts.append(visits.mapInArrow(CountTruths(source), TRUTHS))
-    summed = reduce(DataFrame.union, parts).groupBy("predicate").agg(sf.sum("visits"))
-    counts = {row[0]: row[1] for row in summed.collect()}
-    visits_seen = counts.pop(ALL_VISITS, 0)
-    if not visits_seen:
-        return {}
-    texts = list_predicates(source.open().snapshot)
-    return {text: counts.get(number, 0) / visits_seen for number, text in enumerate(texts)}
+def index_conditions(snapshot: Snapshot, conditions: list[Condition]) -> Snapshot:
+    """Each at twice its place, its negation behind it."""
+    index = ATree(snapshot.catalog)
+    for condition in conditions:
+        if condition.kind == EDGE:
+            index.copy_definition(snapshot, condition.text.removeprefix("@"))
+    texts = [text for each in conditions for text in (each.text, f"not ({each.text})")]
+    index.insert_many(range(len(texts)), texts)
+    return index.freeze()
+
+
+@contextmanager
+def saved_index(day: DayInput, index: Snapshot) -> Iterator[SavedIndex]:
+    folder = Path(tempfile.mkdtemp(prefix="treeline-conditions-"))
+    path = folder / f"{folder.name}.atree"
+    is_shipped = not is_local(day.order.master)
+    try:
+        index.save(path)
+        if is_shipped:
+            day.spark.sparkContext.addFile(str(path))
+        yield SavedIndex(str(path), hash_file(path), is_shipped)
+    finally:
+        shutil.rmtree(folder)
+
+
+def write_for_builds(day: DayInput, _: Manifest) -> None:
+    path = day.order.options.get("truth_rates")
+    if path is not None:
+        write_rates(path, day.day, read_rates(day.order.out, day.day))
+
+
+def read_rates(out: str, day: date) -> dict[str, float]:
+    """The share of visits of which each predicate was true; empty if there was no visit."""
+    found = read_table(out, NAME, TABLE, day)
+    rates = {}
+    for row in [] if found is None else found.to_pylist():
+        visits = row["true_visits"] + row["false_visits"] + row["unknown_visits"]
+        if row["kind"] == PREDICATE and visits:
+            rates[row["condition"]] = row["true_visits"] / visits
+    return rates
 
 
 def write_rates(path: Path, day: date, rates: dict[str, float]) -> bool:
@@ -101,3 +191,6 @@ def read_day_of(path: Path) -> str:
         return str(json.loads(path.read_text())["day"])
     except (OSError, ValueError, KeyError):
         return ""
+
+
+JOB = DayJob(NAME, {TABLE: CONDITIONS}, compute, finish=write_for_builds)

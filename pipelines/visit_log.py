@@ -47,13 +47,18 @@ def read_day(
     Each has the columns of NEEDED and ADDED, how many visits a row stands for, and the attributes
     that it carries: an absent column is a missing attribute, and narrower batches are quicker.
     """
-    folder = f"{root.rstrip('/')}/dt={day}"
-    names = FileSystem(spark, root).names_in(folder)
-    paths = [f"{folder}/{name}" for name in names if is_part(name)]
+    paths = list(list_parts(spark, root, day))
     # With the root as base the day comes as a column, not as a constant: Spark then compiles the
     # same code for every day, and only once.
     reader = spark.read.option("basePath", root)
     return [choose_columns(rows, attributes) for rows in read_files(reader, paths)]
+
+
+def list_parts(spark: SparkSession, root: str, day: date) -> dict[str, int]:
+    """The day's files, with their bytes."""
+    files, folder = FileSystem(spark, root), f"{root.rstrip('/')}/dt={day}"
+    paths = [f"{folder}/{name}" for name in files.names_in(folder) if is_part(name)]
+    return {path: files.size_of(path) for path in paths}
 
 
 def is_part(name: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from exchange.market.models import Party
-from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.reports.models import DailyVisits, DaySnapshot, EligibleVisits, ReportRun
 from exchange.reports.queries import Selection, TooManyNamedError
 
 # Of the columns, in their order; for the page: a file has room for rows only.
@@ -77,7 +77,7 @@ class Labels:
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._publishers: dict[int, tuple[str, str]] = {}
-        self._snapshots: dict[int, str] = {}
+        self._snapshots: dict[tuple[date, int], str] = {}
 
     def put_on(
         self, day: date, piece: Sequence[Counted], visits: Mapping[int, int]
@@ -87,7 +87,7 @@ class Labels:
         for campaign, publisher, eligible, run in piece:
             if campaign in campaigns:
                 names = (*campaigns[campaign], *self._find_publisher(publisher))
-                numbers = (eligible, visits.get(publisher), self._find_snapshot(run))
+                numbers = (eligible, visits.get(publisher), self._find_snapshot(day, run))
                 yield (day, campaign, *map(plain, names), *numbers)
 
     def _find_publisher(self, pk: int) -> tuple[str, str]:
@@ -95,12 +95,13 @@ class Labels:
             self._publishers[pk] = Party.objects.values_list("seller_id", "name").get(pk=pk)
         return self._publishers[pk]
 
-    def _find_snapshot(self, run: int) -> str:
-        if run not in self._snapshots:
-            self._snapshots[run] = ReportRun.objects.values_list("snapshot_id", flat=True).get(
-                pk=run
-            )
-        return self._snapshots[run]
+    def _find_snapshot(self, day: date, run: int) -> str:
+        """Of a day that was counted before they were noted, the run's."""
+        if (day, run) not in self._snapshots:
+            noted = DaySnapshot.objects.filter(day=day).values_list("snapshot_id", flat=True)
+            runs = ReportRun.objects.filter(pk=run).values_list("snapshot_id", flat=True)
+            self._snapshots[day, run] = noted.first() or runs.get()
+        return self._snapshots[day, run]
 
 
 def write_lines(rows: Iterable[Sequence[Any]]) -> str:

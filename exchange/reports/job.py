@@ -1,6 +1,6 @@
-"""Runs the Spark job as a process of its own and reads what it says.
+"""Runs the Spark jobs as a process of their own and reads what they say.
 
-The job's command line and its progress lines are the whole contract: nothing of it is imported.
+The command line and its lines of progress are the whole contract: nothing of it is imported.
 """
 
 from __future__ import annotations
@@ -26,43 +26,58 @@ STOP_SECONDS = 10.0
 TAIL_LINES = 40
 # The job could not start, and its last line says why: no Java, no snapshot, wrong arguments.
 EXIT_UNABLE = 2
+# A job of a day failed; its line says which, and why.
+EXIT_FAILED = 4
 
 
 class JobError(Exception):
     """The job could not do its work; the message is for the person who asked for it."""
 
 
-class DayDone(msgspec.Struct, frozen=True):
-    """One progress line of the job. Unknown fields are ignored, so that the job may say more."""
+class JobDone(msgspec.Struct, frozen=True):
+    """One job of one day. Unknown fields are ignored, so that the job may say more."""
 
+    job: str
     day: date
     status: str
     snapshot_id: str
-    visits: int
-    malformed: int
-    duplicates: int
-    late: int
-    wrong_values: int
     seconds: float
+    input: dict[str, int] = {}
+    output: dict[str, int] = {}
+    error: str = ""
 
     @property
     def has_log(self) -> bool:
-        return self.status == "done"
+        return self.status != "no_log"
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    """How far Spark is with what it does now."""
+
+    stages: int
+    tasks_done: int
+    tasks: int
+
+
+class Line(msgspec.Struct, frozen=True):
+    progress: Tasks | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
+    """Every job of the night, for days that are counted with one snapshot."""
+
     snapshot_folder: Path
     first_day: date
     last_day: date
 
     def command(self) -> list[str]:
         return [
-            *(sys.executable, "-m", "pipelines.eligible_visits"),
+            *(sys.executable, "-m", "pipelines", "nightly"),
             *("--visits", str(settings.VISIT_LOG_DIR)),
             *("--snapshot", str(self.snapshot_folder)),
-            *("--first-day", str(self.first_day)),
-            *("--last-day", str(self.last_day)),
+            *("--date", str(self.first_day)),
+            *("--through", str(self.last_day)),
             *("--out", str(settings.REPORT_DIR)),
             *("--master", settings.SPARK_MASTER),
             *("--truth-rates", str(settings.TRUTH_RATES_FILE)),
@@ -70,8 +85,9 @@ class JobOrder:
         ]
 
 
-def run_job(order: JobOrder, beat: Callable[[], None]) -> Iterator[DayDone]:
-    """Yields each day as it is done and calls `beat` every few seconds while waiting.
+def run_job(order: JobOrder, beat: Callable[[], None]) -> Iterator[JobDone | Tasks]:
+    """Yields each job of each day as it ends, what Spark is at meanwhile, and calls `beat` every
+    few seconds while waiting.
 
     The job ends with us: when the caller stops listening or `beat` raises it is stopped, and when
     this process is killed it sees the end of its standard input.
@@ -85,12 +101,17 @@ def run_job(order: JobOrder, beat: Callable[[], None]) -> Iterator[DayDone]:
         ]
         for line in lines_until_end(lines, beat):
             if line.startswith("{"):
-                yield msgspec.json.decode(line, type=DayDone)
+                yield read_line(line)
         code = process.wait()
         for reader in readers:
             reader.join()
-        if code != 0:
+        if code not in (0, EXIT_FAILED):
             raise JobError(explain_failure(code, list(stderr_tail)))
+
+
+def read_line(line: str) -> JobDone | Tasks:
+    progress = msgspec.json.decode(line, type=Line).progress
+    return progress or msgspec.json.decode(line, type=JobDone)
 
 
 @contextmanager
@@ -158,10 +179,15 @@ def explain_failure(code: int, tail: list[str]) -> str:
     """What to do first, then the end of what the job wrote, for whoever has to look deeper."""
     text = "".join(tail).strip()
     if code == EXIT_UNABLE and text:
-        return text.splitlines()[-1].removeprefix("eligible_visits: error: ")
+        return text.splitlines()[-1].removeprefix("nightly: error: ")
     if code < 0:
         advice = f"The job was stopped by signal {-code}, perhaps for lack of memory. Run it again."
-    elif "No space left on device" in text:
+        return f"{advice}\n\n{text}".strip()
+    return explain_error(text)
+
+
+def explain_error(text: str) -> str:
+    if "No space left on device" in text:
         advice = "The disk is full. Free some space, then run the report again."
     elif "is not a Parquet file" in text or "CANNOT_READ_FILE" in text:
         advice = "A file of the visit log is damaged. Replace or remove it, then run again."

@@ -25,6 +25,8 @@ class ReportRun(models.Model):
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
     phase = models.CharField(max_length=60, blank=True)
     days_done = models.PositiveIntegerField(default=0)
+    tasks_done = models.PositiveIntegerField(default=0, help_text="Of Spark, at this moment.")
+    tasks = models.PositiveIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True
@@ -75,6 +77,52 @@ class ReportRun(models.Model):
     def headline(self) -> str:
         """The first line of the error: what happened and what to do."""
         return self.error.partition("\n")[0]
+
+
+class JobRun(models.Model):
+    """What became of one job of one day in a run."""
+
+    class Status(models.TextChoices):
+        DONE = "done", "Done"
+        NO_LOG = "no_log", "No log"
+        FAILED = "failed", "Failed"
+
+    run = models.ForeignKey(ReportRun, on_delete=models.CASCADE, related_name="jobs")
+    day = models.DateField()
+    job = models.CharField(max_length=40)
+    status = models.CharField(max_length=8, choices=Status.choices)
+    seconds = models.FloatField(default=0)
+    rows_read = models.PositiveBigIntegerField(default=0)
+    rows_written = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "day", "job"], name="job_once_per_run_and_day")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job} of {self.day} ({self.status})"
+
+    @property
+    def name(self) -> str:
+        return self.job.replace("_", " ")
+
+    @property
+    def headline(self) -> str:
+        return self.error.partition("\n")[0]
+
+
+class DaySnapshot(models.Model):
+    """What a day was last counted with; `read_at` is when the market was read for it."""
+
+    day = models.DateField(unique=True)
+    snapshot_id = models.CharField(max_length=64)
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.snapshot_id}"
 
 
 class EligibleVisits(models.Model):

@@ -19,7 +19,13 @@ from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Booking, Campaign, Party
 from exchange.market.visibility import owned, visible
 from exchange.market.words import in_text
-from exchange.reports.models import DailyVisits, EligibleSums, EligibleVisits, KeptCampaigns
+from exchange.reports.models import (
+    DailyVisits,
+    DaySnapshot,
+    EligibleSums,
+    EligibleVisits,
+    KeptCampaigns,
+)
 
 TOP_CAMPAIGNS = 25
 DEFAULT_DAYS = 14
@@ -336,6 +342,10 @@ def read_campaigns(first: list[Sums], total_visits: int) -> list[CampaignTally]:
 
 
 def read_snapshot_ids(selection: Selection) -> list[str]:
-    """The snapshots that the selected days were counted with, newest run first."""
-    runs = selection.visits().order_by("-run_id").values_list("run__snapshot_id", flat=True)
-    return list(dict.fromkeys(runs.distinct()))
+    """The snapshots that the selected days were counted with, newest first. Days that were counted
+    before theirs was noted have that of their run."""
+    days = DaySnapshot.objects.filter(day__range=(selection.first_day, selection.last_day))
+    noted = days.order_by("-day").values_list("snapshot_id", flat=True)
+    others = selection.visits().exclude(day__in=days.values("day")).order_by("-run_id")
+    runs = others.values_list("run__snapshot_id", flat=True).distinct()
+    return list(dict.fromkeys([*noted, *runs]))

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
@@ -21,11 +20,11 @@ from django.utils import timezone
 from exchange.accounts.models import User
 from exchange.accounts.permissions import may_start
 from exchange.announcing import announce
-from exchange.reports.job import DayDone, JobError, JobOrder, run_job
-from exchange.reports.models import DailyVisits, ReportRun
+from exchange.reports.day_snapshots import make_orders, note_days, remove_unneeded
+from exchange.reports.job import JobDone, JobError, Tasks, explain_error, run_job
+from exchange.reports.models import DailyVisits, JobRun, ReportRun
 from exchange.reports.queries import keep_newest_days
 from exchange.reports.summaries import replace_days
-from exchange.serving.directory import SnapshotDirectory
 from targeting.visit_log import list_days
 
 MAX_DAYS_PER_RUN = 92
@@ -33,9 +32,11 @@ MAX_NIGHTLY_DAYS = 14
 SILENCE = timedelta(minutes=2)
 SECOND_CLICK = timedelta(seconds=5)
 RUN_TASK = "reports.run"
+# The job whose tables are loaded.
+COUNTING = "eligibility"
 
 logger = logging.getLogger(__name__)
-Progress = Callable[[DayDone], None]
+Progress = Callable[[JobDone], None]
 
 
 class LeaseLostError(Exception):
@@ -44,7 +45,7 @@ class LeaseLostError(Exception):
 
 def logged_days() -> list[date]:
     """The days of the visit log, oldest first."""
-    return list_days(Path(settings.VISIT_LOG_DIR))
+    return list_days(settings.VISIT_LOG_DIR)
 
 
 @transaction.atomic
@@ -191,23 +192,43 @@ def work(run: ReportRun, on_day: Progress | None) -> None:
         raise
 
 
-def count_days(run: ReportRun, on_day: Progress | None) -> list[DayDone]:
-    order = JobOrder(live_snapshot_folder(), run.first_day, run.last_day)
-    days = []
-    for day in run_job(order, beat=lambda: keep_lease(run)):
-        days.append(day)
-        keep_lease(run, days_done=len(days), phase=f"Counted {day.day}")
-        if on_day is not None:
-            on_day(day)
+def count_days(run: ReportRun, on_day: Progress | None) -> list[JobDone]:
+    """Runs all jobs; gives back each day's counting, and fails with the first that failed."""
+    days: list[JobDone] = []
+    for order in list(make_orders(run.first_day, run.last_day)):
+        for said in run_job(order, beat=lambda: keep_lease(run)):
+            if isinstance(said, Tasks):
+                keep_lease(run, tasks=said.tasks, tasks_done=said.tasks_done)
+                continue
+            note_job(run, said)
+            if said.job == COUNTING:
+                days.append(take_counted(said))
+                if on_day is not None:
+                    on_day(said)
+            phase = f"{said.day}: {said.job.replace('_', ' ')}"
+            keep_lease(run, days_done=len(days), phase=phase)
     return days
 
 
-def live_snapshot_folder() -> Path:
-    directory = SnapshotDirectory(Path(settings.SNAPSHOT_DIR))
-    manifest = directory.read_manifest()
-    if manifest is None:
-        raise JobError("There is no live snapshot to count with. Build one first, under Snapshots.")
-    return directory.folder(manifest.snapshot_id)
+def take_counted(day: JobDone) -> JobDone:
+    if day.error:
+        raise JobError(explain_error(day.error))
+    return day
+
+
+def note_job(run: ReportRun, done: JobDone) -> None:
+    JobRun.objects.update_or_create(
+        run=run,
+        day=done.day,
+        job=done.job,
+        defaults={
+            "status": done.status,
+            "seconds": done.seconds,
+            "rows_read": done.input.get("visits", 0),
+            "rows_written": sum(done.output.values()),
+            "error": done.error,
+        },
+    )
 
 
 def keep_lease(run: ReportRun, **changes: object) -> None:
@@ -217,7 +238,7 @@ def keep_lease(run: ReportRun, **changes: object) -> None:
 
 
 @transaction.atomic
-def load_summary(*, run: ReportRun, days: list[DayDone]) -> None:
+def load_summary(*, run: ReportRun, days: list[JobDone]) -> None:
     """Replaces the days in Postgres and finishes the run, or neither."""
     with_log = [day for day in days if day.has_log]
     if not with_log:
@@ -226,24 +247,24 @@ def load_summary(*, run: ReportRun, days: list[DayDone]) -> None:
             "Choose days that were logged."
         )
     keep_lease(run, phase="Loading the numbers")
-    unknown = replace_days(
-        run=run, days=[day.day for day in with_log], folder=Path(settings.REPORT_DIR)
-    )
+    loaded = replace_days(run=run, days=[day.day for day in with_log], out=str(settings.REPORT_DIR))
     keep_lease(
         run,
         status=ReportRun.Status.DONE,
         phase="",
         finished_at=timezone.now(),
-        snapshot_id=with_log[0].snapshot_id,
+        snapshot_id=with_log[-1].snapshot_id,
         days_without_log=len(days) - len(with_log),
-        visits_counted=sum(day.visits for day in with_log),
-        visits_late=sum(day.late for day in with_log),
-        visits_malformed=sum(day.malformed for day in with_log),
-        visits_duplicate=sum(day.duplicates for day in with_log),
-        values_of_wrong_type=sum(day.wrong_values for day in with_log),
-        visits_unknown_publisher=unknown,
+        visits_counted=sum(day.input["visits"] for day in with_log),
+        visits_late=sum(day.input["late"] for day in with_log),
+        visits_malformed=sum(day.input["malformed"] for day in with_log),
+        visits_duplicate=sum(day.input["duplicates"] for day in with_log),
+        values_of_wrong_type=loaded.wrong_values,
+        visits_unknown_publisher=loaded.unknown_visits,
     )
+    note_days((day.day, day.snapshot_id) for day in with_log)
     keep_newest_days()
+    remove_unneeded(logged_days())
 
 
 def fail(run: ReportRun, message: str) -> None:

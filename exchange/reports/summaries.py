@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from targeting.report_tables import read_table
 
 CREATE_LOADED = """
     create temporary table loaded_eligible_visits
@@ -44,33 +45,46 @@ UNKNOWN_VISITS = """
 """
 
 
+JOB = "eligibility"
+# The table of the job, and which of its columns.
+LOADED = {
+    "loaded_eligible_visits": ("by_publisher", ["campaign_id", "publisher", "eligible_visits"]),
+    "loaded_daily_visits": ("daily_visits", ["publisher", "visits"]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the tables say beside: visits at publishers that the exchange does not know, and values
+    that were of a wrong type."""
+
+    unknown_visits: int
+    wrong_values: int
+
+
 @transaction.atomic
-def replace_days(*, run: ReportRun, days: Sequence[date], folder: Path) -> int:
-    """Gives back the number of visits at publishers that the exchange does not know."""
+def replace_days(*, run: ReportRun, days: Sequence[date], out: str) -> Loaded:
+    """`out` is the folder of the reports: a path or a URL."""
     EligibleVisits.objects.filter(day__in=days).delete()
     DailyVisits.objects.filter(day__in=days).delete()
     with connection.cursor() as cursor:
         cursor.execute(CREATE_LOADED)
         for day in days:
-            copy_day(cursor, folder / "eligible_visits", day)
-            copy_day(cursor, folder / "daily_visits", day)
+            for target in LOADED:
+                copy_day(cursor, out, target, day)
         cursor.execute(INSERT_ELIGIBLE, [run.pk])
         cursor.execute(INSERT_DAILY, [run.pk])
         cursor.execute(UNKNOWN_VISITS)
         (unknown,) = cursor.fetchone()
         cursor.execute(DROP_LOADED)
-    return int(unknown)
+    return Loaded(int(unknown), sum(count_wrong_values(out, day) for day in days))
 
 
-LOADED_COLUMNS = {
-    "eligible_visits": ["campaign_id", "publisher", "eligible_visits"],
-    "daily_visits": ["publisher", "visits"],
-}
-
-
-def copy_day(cursor: CursorWrapper, table: Path, day: date) -> None:
-    columns = LOADED_COLUMNS[table.name]
-    rows = pa.parquet.read_table(table / f"dt={day}", columns=columns, partitioning=None)
+def copy_day(cursor: CursorWrapper, out: str, target: str, day: date) -> None:
+    table, columns = LOADED[target]
+    rows = read_day(out, table, day, columns)
+    if "eligible_visits" in columns:  # zeros of live bookings stay where they are
+        rows = rows.filter(pc.greater(rows["eligible_visits"], 0))
     days = pa.array([day] * rows.num_rows, pa.date32())
     text = io.BytesIO()
     pa.csv.write_csv(
@@ -78,4 +92,17 @@ def copy_day(cursor: CursorWrapper, table: Path, day: date) -> None:
     )
     text.seek(0)
     names = ", ".join(["day", *columns])
-    cursor.copy_expert(f"copy loaded_{table.name} ({names}) from stdin (format csv)", text)
+    cursor.copy_expert(f"copy {target} ({names}) from stdin (format csv)", text)
+
+
+def read_day(out: str, table: str, day: date, columns: Sequence[str]) -> pa.Table:
+    rows = read_table(out, JOB, table, day, columns)
+    if rows is None:
+        raise FileNotFoundError(f"{out} has no counts of {day}")
+    return rows
+
+
+def count_wrong_values(out: str, day: date) -> int:
+    """Every row of the day says it."""
+    found = pc.max(read_day(out, "daily_visits", day, ["wrong_values"])["wrong_values"])
+    return found.as_py() or 0

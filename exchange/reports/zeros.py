@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from exchange.market.models import Booking, Campaign
 from exchange.market.visibility import explainable, visible
-from exchange.reports.models import EligibleVisits, ReportRun
+from exchange.reports.models import DaySnapshot, EligibleVisits, ReportRun
 from exchange.reports.queries import Selection
 from exchange.snapshots.models import SnapshotBuild
 
@@ -137,8 +137,13 @@ def read_counted_days(selection: Selection) -> list[CountedDay]:
     runs = ReportRun.objects.filter(status=ReportRun.Status.DONE)
     found = list(runs.filter(first_day__lte=last, last_day__gte=first).order_by("pk"))
     moments = read_moments(found)
+    of_days = dict(
+        DaySnapshot.objects.filter(day__range=(first, last), read_at__isnull=False).values_list(
+            "day", "read_at"
+        )
+    )
     counted = {
-        day: moments[run.pk]
+        day: of_days.get(day) or moments[run.pk]
         for run in found
         for day in selection.days()
         if run.first_day <= day <= run.last_day

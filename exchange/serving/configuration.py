@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from exchange.environment import SettingError, env_int, env_path, env_text
+from exchange.environment import SettingError, env_folder, env_int, env_path, env_text
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEFAULT_ADDRESS = "127.0.0.1:8001"
@@ -64,7 +64,7 @@ def read_configuration() -> Configuration:
         if every
         else "",
         visits_one_in=one_in,
-        visits_dir=env_path("TREELINE_VISIT_LOG_DIR", var / "visits"),
+        visits_dir=env_folder("TREELINE_VISIT_LOG_DIR", var / "visits") if one_in else var,
         visits_days=env_int("TREELINE_VISIT_LOG_DAYS", 35),
         visits_bytes=env_int("TREELINE_VISIT_LOG_MEGABYTES", 50_000) * 1_000_000,
         visits_salt=read_salt("TREELINE_VISIT_LOG_SALT", var / "visit-log-salt") if one_in else "",

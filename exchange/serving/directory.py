@@ -10,8 +10,10 @@
     <snapshot_id>/bookings.arrow   what an answer says
     <snapshot_id>/catalog.json     the attributes, with where OpenRTB carries them
     <snapshot_id>/campaigns.arrow  which campaigns it holds, for people who compare two
+    <snapshot_id>/graph.json       parties and edges, for jobs that audit supply chains
     <snapshot_id>/info.json        counts, sizes, times
     <snapshot_id>/*.checked        what this machine checked (see `matcher_ext.plan.checked_marks`)
+    days/<snapshot_id>/            kept for days that may be counted again (see `reports`)
     .staged-<random>/              a snapshot being written
     .failed-<random>/              the last one that was built wrong; never served
 

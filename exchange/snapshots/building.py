@@ -18,6 +18,7 @@ from exchange.serving.directory import (
 )
 from exchange.snapshots.composing import CLOSED, Composer, Entry, edge_name
 from exchange.snapshots.contents import write_campaigns
+from exchange.snapshots.graph_file import write_graph
 from exchange.snapshots.models import Phase
 from exchange.snapshots.progress import Progress
 from exchange.snapshots.rates import learn_rates
@@ -61,6 +62,7 @@ def write_answers(folder: Path, composer: Composer, entries: list[Entry]) -> Non
     write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
     write_catalog(folder, composer.market.catalog.to_json())
     write_campaigns(folder, composer, entries)
+    write_graph(folder, composer.market)
 
 
 def set_routes(index: ATree, composer: Composer) -> None:

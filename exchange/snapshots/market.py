@@ -30,6 +30,7 @@ class PartyRow:
     name: str
     seller_id: str
     organisation_id: int | None = None
+    domain: str = ""
 
 
 class CampaignRow(NamedTuple):
@@ -147,7 +148,7 @@ def live_bookings() -> QuerySet[Booking]:
 
 
 def read_parties() -> dict[int, PartyRow]:
-    rows = Party.objects.values_list("id", "name", "seller_id", "organisation_id")
+    rows = Party.objects.values_list("id", "name", "seller_id", "organisation_id", "domain")
     return {row[0]: PartyRow(*row[1:]) for row in rows}
 
 

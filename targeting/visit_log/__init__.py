@@ -7,6 +7,7 @@ kept, how long, and how people are hidden in it is written down in `pipelines/RE
 from matcher_ext.visits import PUBLISHER
 from targeting.visit_log.columns import (
     ARROW_TYPES,
+    OF_THE_ROW,
     SALT,
     TIME,
     USER,
@@ -23,6 +24,7 @@ from targeting.visit_log.salts import WINDOW_DAYS, Salts
 __all__ = [
     "ARROW_TYPES",
     "INCOMING",
+    "OF_THE_ROW",
     "PUBLISHER",
     "SALT",
     "TIME",

@@ -11,6 +11,8 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+from targeting.places import list_days_in
+
 INCOMING = "_incoming"
 DAY = "dt=????-??-??"
 
@@ -19,10 +21,10 @@ def incoming_folder(log: Path) -> Path:
     return log / INCOMING
 
 
-def list_days(log: Path) -> list[date]:
-    """Lists the days that anything was logged on, oldest first, whether compacted or not."""
-    folders = [*log.glob(DAY), *incoming_folder(log).glob(DAY)]
-    return sorted({date.fromisoformat(folder.name.removeprefix("dt=")) for folder in folders})
+def list_days(log: Path | str) -> list[date]:
+    """Lists the days that anything was logged on, oldest first, whether compacted or not. The log
+    may be at a URL."""
+    return sorted({*list_days_in(str(log)), *list_days_in(f"{log}/{INCOMING}")})
 
 
 def find_newest_part(log: Path) -> Path | None:

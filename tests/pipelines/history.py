@@ -10,12 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
+from pyspark.sql import SparkSession
 
 from exchange.serving.bookings import BookingRow, write_bookings
 from exchange.serving.directory import BOOKINGS_FILE, INDEX_FILE, content_id
 from matcher_ext import ATree
-from pipelines.eligible_visits import Job
+from pipelines.day_input import DayOrder
+from pipelines.day_jobs import DayJob, JobDone, run_jobs
 from targeting import Catalog
+from targeting.report_tables import read_table
 
 DAY, NEXT_DAY = date(2026, 11, 1), date(2026, 11, 2)
 TYPES = {
@@ -29,6 +32,10 @@ TYPES = {
     "user.segments": "string set",
     "imp.floor": "float",
     "user.consent": "boolean",
+    "user.id": "string",
+    "device.type": "string",
+    "source.schain_sellers": "string set",
+    "source.schain_complete": "boolean",
 }
 CATALOG = Catalog.of(**TYPES)
 LOG_SCHEMA = pa.schema(
@@ -43,6 +50,14 @@ LOG_SCHEMA = pa.schema(
         "user.segments": pa.list_(pa.string()),
         "imp.floor": pa.float64(),
         "user.consent": pa.bool_(),
+        "user.id": pa.string(),
+        "device.type": pa.string(),
+        "source.schain_sellers": pa.list_(pa.string()),
+        "source.schain_complete": pa.bool_(),
+        "visit_weight": pa.int64(),
+        "visit_salt": pa.string(),
+        "visit_user_before": pa.string(),
+        "visit_wrong_values": pa.list_(pa.string()),
     }
 )
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -95,9 +110,14 @@ class History:
         pa.parquet.write_table(rows, folder / f"part-{part:05}.parquet")
 
     def snapshot(
-        self, entries: Sequence[Entry] = (USA_AT_HERALD,), catalog: Catalog = CATALOG
+        self,
+        entries: Sequence[Entry] = (USA_AT_HERALD,),
+        catalog: Catalog = CATALOG,
+        definitions: Mapping[str, str] | None = None,
     ) -> Path:
         index = ATree(catalog)
+        for name, text in (definitions or {}).items():
+            index.define(name, text)
         for entry in entries:
             index.insert(entry.booking_id, entry.text)
         staged = self.root / "staged"
@@ -106,25 +126,30 @@ class History:
         write_bookings(staged / BOOKINGS_FILE, [booking_row(entry) for entry in entries])
         return staged.rename(self.root / content_id(staged))
 
-    def job(self, snapshot: Path, first_day: date = DAY, last_day: date | None = None) -> Job:
-        return Job(
-            visits=str(self.root / "visits"),
-            snapshot=snapshot,
-            first_day=first_day,
-            last_day=last_day or first_day,
-            out=str(self.root / "reports"),
-            master="local[2]",
-            end_with_stdin=False,
-        )
+    def order(self, snapshot: Path, day: date = DAY, **options: object) -> DayOrder:
+        log, out = str(self.root / "visits"), str(self.root / "reports")
+        return DayOrder(day, log, snapshot, out, "local[2]", options)
 
     def eligible(self, day: date = DAY) -> dict[tuple[int, str], int]:
-        rows = self.table("eligible_visits", day)
-        return {(row["campaign_id"], row["publisher"]): row["eligible_visits"] for row in rows}
+        """Without zeros."""
+        rows = self.table("by_publisher", day)
+        return {
+            (row["campaign_id"], row["publisher"]): row["eligible_visits"]
+            for row in rows
+            if row["eligible_visits"]
+        }
 
-    def table(self, name: str, day: date = DAY) -> list[dict[str, Any]]:
-        folder = self.root / "reports" / name / f"dt={day}"
-        rows: list[dict[str, Any]] = pa.parquet.read_table(folder, partitioning=None).to_pylist()
+    def table(self, name: str, day: date = DAY, job: str = "eligibility") -> list[dict[str, Any]]:
+        found = read_table(str(self.root / "reports"), job, name, day)
+        assert found is not None, f"{job} of {day} was never committed"
+        rows: list[dict[str, Any]] = found.to_pylist()
         return rows
+
+
+def run_job(spark: SparkSession, order: DayOrder, job: DayJob) -> JobDone:
+    (done,) = run_jobs(spark, order, [job])
+    assert not done.error, done.error
+    return done
 
 
 def booking_row(entry: Entry) -> BookingRow:

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.eligible_visits import run_days
+from pipelines import eligibility
 from tests.cases import Case, load_cases
-from tests.pipelines.history import DAY, NOON, Entry, History
+from tests.pipelines.history import DAY, NOON, Entry, History, run_job
 
 pytestmark = pytest.mark.spark
 
@@ -42,10 +42,9 @@ def test_the_job_agrees_with_every_case(file: str, spark: SparkSession, tmp_path
     history = History(tmp_path)
     for part, visits in enumerate(pack(loggable)):
         log_part(history, part, visits)
-    (done,) = run_days(
-        spark, history.job(history.snapshot(entries(loggable), catalog_of(cases[0])))
-    )
-    assert done.visits == len(loggable)
+    snapshot = history.snapshot(entries(loggable), catalog_of(cases[0]))
+    done = run_job(spark, history.order(snapshot), eligibility.JOB)
+    assert done.input["visits"] == len(loggable)
     found: dict[str, list[int]] = defaultdict(list)
     for campaign, publisher in sorted(history.eligible()):
         found[publisher].append(campaign)

@@ -15,9 +15,8 @@ from django.conf import settings
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from pipelines import log_days
+from pipelines import eligibility, log_days
 from pipelines.compact import DayCompacted, compact_day
-from pipelines.eligible_visits import run_days
 from pipelines.file_system import FileSystem
 from pipelines.log_days import LogDays
 from pipelines.session import EXIT_UNABLE
@@ -31,7 +30,7 @@ from targeting.visit_log import (
     find_newest_part,
     incoming_folder,
 )
-from tests.pipelines.history import CATALOG, DAY, NOON, USA_AT_HERALD, History
+from tests.pipelines.history import CATALOG, DAY, NOON, USA_AT_HERALD, History, run_job
 from tests.pipelines.history import visit as logged
 from tests.serving.bid_requests import bid_request
 from tests.serving.logging_visits import CATALOG as WHOLE_CATALOG
@@ -206,8 +205,8 @@ def test_reports_count_what_rows_stand_for(spark: SparkSession, tmp_path: Path) 
     leave(log, "0512-a.parquet", ("1", "daily-herald"), ("2", "daily-herald"), weight=10)
     leave(log, "0513-b.parquet", ("3", "daily-herald"), ("3", "daily-herald"), weight=100)
     history.log(DAY, [logged("own")])  # says nothing of a weight
-    (done,) = run_days(spark, history.job(history.snapshot((USA_AT_HERALD,))))
-    assert (done.visits, done.duplicates, done.eligible_visits) == (121, 100, 121)
+    done = run_job(spark, history.order(history.snapshot((USA_AT_HERALD,))), eligibility.JOB)
+    assert (done.input["visits"], done.input["duplicates"]) == (121, 100)
     assert history.eligible() == {(10, "daily-herald"): 121}
 
 
@@ -230,7 +229,7 @@ def test_jobs_are_listed() -> None:
     listed = subprocess.run(
         [*command, "--help"], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
     )
-    for job in ("eligible-visits", "compact", "ingest"):
+    for job in ("eligibility", "nightly", "compact", "ingest", "forget"):
         assert f"  {job} " in listed.stdout
     wrong = subprocess.run([*command, "no-such-job"], cwd=settings.BASE_DIR, capture_output=True)
     assert wrong.returncode == EXIT_UNABLE

@@ -25,6 +25,7 @@ from exchange.serving.requests import EligibilityRequest
 from exchange.serving.visit_log import VisitLog
 from pipelines.ingest import Ingested, Job, run
 from pipelines.session import EXIT_UNABLE
+from targeting.report_tables import read_table
 from targeting.visit_log import USER, VISIT_ID, WEIGHT, Salts, incoming_folder
 from tests.serving.bid_requests import bid_request
 from tests.serving.logging_visits import CATALOG, SECRET, read_log
@@ -64,8 +65,9 @@ def rows_of(root: Path) -> list[dict[str, Any]]:
 
 
 def refused_in(root: Path) -> list[dict[str, Any]]:
-    files = (root / "log" / "_quarantine").glob(f"lines/dt={DAY}/[!._]*.parquet")
-    return [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
+    found = read_table(str(root / "log" / "_quarantine"), "lines", "lines", DAY)
+    rows: list[dict[str, Any]] = [] if found is None else found.to_pylist()
+    return rows
 
 
 def serve(root: Path, requests: Sequence[dict[str, Any]]) -> pa.Table:

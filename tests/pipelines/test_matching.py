@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.eligibility import FOUND, FindEligible
 from pipelines.matching import (
-    MATCHES,
-    MatchVisits,
     SnapshotSource,
     WrongSnapshotError,
     open_checked,
@@ -40,23 +39,6 @@ def test_each_process_opens_a_snapshot_once(tmp_path: Path) -> None:
     assert open_checked.cache_info().currsize == 1
 
 
-def test_counts_add_up_over_batches(tmp_path: Path) -> None:
-    everyone = Entry(2, 20, "daily-herald", "publisher.id is present")
-    nobody = Entry(3, 30, "daily-herald", "false")
-    folder = History(tmp_path).snapshot([USA_AT_HERALD, everyone, nobody])
-    batches = [struct_batch(["USA", "DEU"]), struct_batch([]), struct_batch(["USA"])]
-    counts, wrong = MatchVisits(SnapshotSource.of(folder, is_shipped=False))(iter(batches))
-    assert counts.to_pydict() == {
-        "campaign_id": [10, 20],
-        "publisher": ["daily-herald", "daily-herald"],
-        "eligible_visits": [2, 3],
-        "wrong_values": [0, 0],
-    }
-    assert wrong.to_pylist() == [
-        {"campaign_id": None, "publisher": None, "eligible_visits": 0, "wrong_values": 0}
-    ]
-
-
 def struct_batch(countries: list[str]) -> pa.RecordBatch:
     columns = {
         "publisher.id": pa.array(["daily-herald"] * len(countries), pa.string()),
@@ -75,5 +57,5 @@ def test_workers_can_take_the_index_from_files_sent_to_them(
     elsewhere = f"/nowhere/{folder.name}"
     source = replace(SnapshotSource.of(folder, is_shipped=True), folder=elsewhere)
     visits = spark.createDataFrame(pa.Table.from_batches([struct_batch(["USA", "DEU"])]))
-    counted = visits.mapInArrow(MatchVisits(source), MATCHES).collect()
-    assert [tuple(row)[:3] for row in counted if row.campaign_id] == [(10, "daily-herald", 1)]
+    found = visits.mapInArrow(FindEligible(source), FOUND).where("publisher is not null").collect()
+    assert [(row.campaign_id, row.eligible_visits) for row in found] == [(10, 1)]

@@ -4,40 +4,58 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.partitions import DayStore
+from targeting.report_tables import list_days, read_manifest, read_table
 from tests.pipelines.history import DAY, NEXT_DAY
 
 pytestmark = pytest.mark.spark
 
 
-def put(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+def numbers(out: str) -> list[int]:
+    table = read_table(out, "counting", "numbers", DAY)
+    assert table is not None
+    return sorted(table["id"].to_pylist())
 
 
-def test_a_commit_that_was_cut_short_is_completed(spark: SparkSession, tmp_path: Path) -> None:
-    """Killed after the first table was moved: the second is still the old one."""
-    put(tmp_path / "one" / f"dt={DAY}" / "new", "")
-    put(tmp_path / "two" / f"dt={DAY}" / "old", "")
-    put(tmp_path / "_ready" / f"dt={DAY}" / "two" / "new", "")
-    DayStore(spark, str(tmp_path)).finish_interrupted(DAY)
-    assert [path.name for path in (tmp_path / "two" / f"dt={DAY}").iterdir()] == ["new"]
-    assert [path.name for path in (tmp_path / "one" / f"dt={DAY}").iterdir()] == ["new"]
-    assert not (tmp_path / "_ready" / f"dt={DAY}").exists()
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_tables_of_a_day_appear_only_with_the_commit(
+    scheme: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    out = f"{scheme}{tmp_path}"
+    store = DayStore(spark, out, "counting")
+    staged = store.stage(DAY)
+    staged.write("numbers", spark.range(3))
+    staged.write("others", spark.range(0))
+    assert read_table(out, "counting", "numbers", DAY) is None
+    manifest = store.commit(staged, {"snapshot_id": "5" * 32})
+    store.discard(staged)
+    assert numbers(out) == [0, 1, 2]
+    assert manifest == read_manifest(out, "counting", DAY)
+    assert manifest["tables"]["others"]["rows"] == 0
+    assert list(list_days(out, "counting")) == [DAY]
 
 
 def test_what_was_never_committed_is_cleared_for_its_day_only(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    put(tmp_path / "_staging" / f"dt={DAY}.abc" / "one" / "part", "")
-    put(tmp_path / "_staging" / f"dt={NEXT_DAY}.def" / "one" / "part", "")
-    DayStore(spark, str(tmp_path)).finish_interrupted(DAY)
-    assert [path.name for path in (tmp_path / "_staging").iterdir()] == [f"dt={NEXT_DAY}.def"]
+    store = DayStore(spark, str(tmp_path), "counting")
+    for day in (DAY, NEXT_DAY):
+        store.stage(day).write("numbers", spark.range(1))
+    store.clear(DAY)
+    assert not list((tmp_path / "counting" / f"dt={DAY}").iterdir())
+    assert list((tmp_path / "counting" / f"dt={NEXT_DAY}").iterdir())
 
 
-def test_tables_of_a_day_appear_only_with_the_commit(spark: SparkSession, tmp_path: Path) -> None:
-    store = DayStore(spark, str(tmp_path))
-    staged = store.stage(DAY)
-    staged.write("numbers", spark.range(3))
-    assert not (tmp_path / "numbers").exists()
-    store.commit(staged)
-    assert spark.read.parquet(str(tmp_path / "numbers" / f"dt={DAY}")).count() == 3
+def test_who_had_begun_to_read_goes_on_with_what_was_replaced(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Until the run after."""
+    store, paths = DayStore(spark, str(tmp_path), "counting"), []
+    for count in (1, 2, 3):
+        store.clear(DAY)
+        staged = store.stage(DAY)
+        staged.write("numbers", spark.range(count))
+        manifest = store.commit(staged)
+        folder = tmp_path / "counting" / f"dt={DAY}"
+        paths.append([folder / name for name in manifest["tables"]["numbers"]["files"]])
+        assert numbers(str(tmp_path)) == list(range(count))
+    assert [all(path.exists() for path in each) for each in paths] == [False, True, True]

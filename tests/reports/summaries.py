@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_django import Settings
 
 from exchange.accounts.models import Organisation
 from exchange.market.models import Booking, Campaign, Party
-from exchange.reports.job import DayDone
+from exchange.reports.job import JobDone
 from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
 from tests.market.places import found
 
@@ -59,18 +60,10 @@ def make_run(**fields: object) -> ReportRun:
     return ReportRun.objects.create(**(days | fields))
 
 
-def day_done(day: date, **fields: object) -> DayDone:
-    numbers: dict[str, object] = {
-        "status": "done",
-        "snapshot_id": SNAPSHOT_ID,
-        "visits": 0,
-        "malformed": 0,
-        "duplicates": 0,
-        "late": 0,
-        "wrong_values": 0,
-        "seconds": 1.0,
-    }
-    return DayDone(day=day, **(numbers | fields))  # type: ignore[arg-type]
+def day_done(day: date, *, status: str = "done", **rows: int) -> JobDone:
+    """As `eligibility` says it."""
+    counted = {"visits": 0, "malformed": 0, "duplicates": 0, "late": 0} | rows
+    return JobDone("eligibility", day, status, SNAPSHOT_ID, 1.0, input=counted)
 
 
 def write_day(
@@ -79,23 +72,25 @@ def write_day(
     *,
     eligible: Sequence[tuple[int, str, int]],
     visits: Mapping[str | None, int],
+    wrong_values: int = 0,
 ) -> None:
-    """The job's two tables of a day."""
+    """The tables of `eligibility` that are loaded, committed."""
     campaigns, publishers, counts = zip(*eligible, strict=True) if eligible else ((), (), ())
-    write_table(
-        folder / "eligible_visits" / f"dt={day}",
-        campaign_id=pa.array(campaigns, pa.int64()),
-        publisher=pa.array(publishers, pa.string()),
-        eligible_visits=pa.array(counts, pa.int64()),
-    )
-    write_table(
-        folder / "daily_visits" / f"dt={day}",
-        publisher=pa.array(list(visits), pa.string()),
-        visits=pa.array(list(visits.values()), pa.int64()),
-        malformed=pa.array([0] * len(visits), pa.int64()),
-    )
-
-
-def write_table(folder: Path, **columns: pa.Array) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    pa.parquet.write_table(pa.table(columns), folder / "part-00000.parquet")
+    tables = {
+        "by_publisher": {
+            "campaign_id": pa.array(campaigns, pa.int64()),
+            "publisher": pa.array(publishers, pa.string()),
+            "eligible_visits": pa.array(counts, pa.int64()),
+        },
+        "daily_visits": {
+            "publisher": pa.array(list(visits), pa.string()),
+            "visits": pa.array(list(visits.values()), pa.int64()),
+            "wrong_values": pa.array([wrong_values] * len(visits), pa.int64()),
+        },
+    }
+    day_folder = folder / "eligibility" / f"dt={day}"
+    for name, columns in tables.items():
+        (day_folder / "run" / name).mkdir(parents=True, exist_ok=True)
+        pa.parquet.write_table(pa.table(columns), day_folder / f"run/{name}/part.parquet")
+    files = {name: {"files": [f"run/{name}/part.parquet"]} for name in tables}
+    (day_folder / "manifest.json").write_text(json.dumps({"format": 1, "tables": files}))

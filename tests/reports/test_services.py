@@ -130,9 +130,10 @@ def test_loading_finishes_the_run_with_its_counters(
         FIRST,
         eligible=[(campaign.pk, "daily-herald", 5)],
         visits={"daily-herald": 9, "stranger": 2},
+        wrong_values=4,
     )
     days = [
-        day_done(FIRST, visits=11, malformed=3, duplicates=2, late=1, wrong_values=4),
+        day_done(FIRST, visits=11, malformed=3, duplicates=2, late=1),
         day_done(SECOND, status="no_log"),
     ]
     services.load_summary(run=run, days=days)

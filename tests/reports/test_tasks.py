@@ -87,7 +87,7 @@ def test_a_run_that_is_killed_takes_its_job_along(
 def jobs_of(worker: Running) -> list[int]:
     """Whatever Spark started stays in the worker's session."""
     members = (process.pid for process in session_members(worker.identity.pid))
-    return [pid for pid in members if b"eligible_visits" in read_command(pid)]
+    return [pid for pid in members if b"nightly" in read_command(pid)]
 
 
 def read_command(pid: int) -> bytes:

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Campaign, Party
-from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.reports.models import DailyVisits, EligibleVisits, JobRun, ReportRun
 from tests.reports.summaries import FIRST, SECOND, make_run
 
 PAGE = reverse("report-eligible-visits")
@@ -214,7 +214,7 @@ def test_the_number_of_queries_does_not_grow_with_the_campaigns(
         )
         make_run(status="failed", requested_by=carol)
     page_text(client)  # whoever looks first has them counted
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(18):
         page_text(client)
 
 
@@ -258,6 +258,19 @@ def test_a_failed_run_shows_what_to_do_first(client: Client, dave: User) -> None
     )
     text = page_text(log_in(client, dave))
     assert "<summary>The disk is full. Free some space.</summary>" in text
+
+
+def test_a_run_lists_its_jobs(client: Client, dave: User) -> None:
+    run = make_run(status="done", finished_at=timezone.now())
+    JobRun.objects.create(run=run, day=FIRST, job="eligibility", status="done", seconds=2.5)
+    JobRun.objects.create(
+        run=run, day=FIRST, job="data_quality", status="failed", error="No room left.\n\nTrace"
+    )
+    text = page_text(log_in(client, dave))
+    assert "<summary>2 jobs</summary>" in text
+    assert "2.5 s" in text
+    assert "data quality" in text
+    assert "No room left." in text
 
 
 def test_names_cannot_bring_markup_into_the_page(

@@ -114,7 +114,9 @@ def show_runs(request: HttpRequest) -> HttpResponse:
 
 
 def runs_context() -> dict[str, Any]:
-    runs = list(ReportRun.objects.select_related("requested_by")[:RUNS_SHOWN])
+    runs = list(
+        ReportRun.objects.select_related("requested_by").prefetch_related("jobs")[:RUNS_SHOWN]
+    )
     ended = [run.pk for run in runs if not run.is_open]
     logged = services.logged_days()
     return {

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from exchange.reports import services
-from exchange.reports.job import DayDone
+from exchange.reports.job import JobDone
 from exchange.reports.models import ReportRun
 
 
@@ -33,8 +33,8 @@ class Command(BaseCommand):
         done = services.run(run_id=queued.pk, on_day=self.show)
         self.conclude(done)
 
-    def show(self, day: DayDone) -> None:
-        counted = f"{day.visits:,} visits" if day.has_log else "not in the log"
+    def show(self, day: JobDone) -> None:
+        counted = f"{day.input['visits']:,} visits" if day.has_log else "not in the log"
         self.stdout.write(f"{day.day}  {counted}  ({day.seconds:.1f} s)")
 
     def conclude(self, run: ReportRun) -> None:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.eligible_visits import EXIT_ORPHANED, DayDone, run_days
+from pipelines import eligibility
+from pipelines.day_jobs import EXIT_ORPHANED, JobDone
 from targeting import parse
 from tests.pipelines.history import (
     CATALOG,
@@ -24,6 +25,7 @@ from tests.pipelines.history import (
     USA_AT_HERALD,
     Entry,
     History,
+    run_job,
     visit,
 )
 
@@ -35,9 +37,9 @@ def history(tmp_path: Path) -> History:
     return History(tmp_path)
 
 
-def run_one_day(spark: SparkSession, history: History, *entries: Entry) -> DayDone:
-    (done,) = run_days(spark, history.job(history.snapshot(entries or (USA_AT_HERALD,))))
-    return done
+def run_one_day(spark: SparkSession, history: History, *entries: Entry) -> JobDone:
+    snapshot = history.snapshot(entries or (USA_AT_HERALD,))
+    return run_job(spark, history.order(snapshot), eligibility.JOB)
 
 
 def test_counts_visits_per_campaign_and_publisher(spark: SparkSession, history: History) -> None:
@@ -58,15 +60,15 @@ def test_counts_visits_per_campaign_and_publisher(spark: SparkSession, history: 
         (10, "evening-gazette"): 1,
         (11, "daily-herald"): 3,
     }
-    assert (done.visits, done.bookings, done.eligible_visits) == (4, 3, 6)
+    assert done.input["visits"] == 4
+    (nobody,) = [row for row in history.table("by_publisher") if row["campaign_id"] == 12]
+    assert (nobody["publisher"], nobody["visits"], nobody["eligible_visits"]) == (
+        "daily-herald",
+        3,
+        0,
+    )
     visits = {row["publisher"]: row["visits"] for row in history.table("daily_visits")}
     assert visits == {"daily-herald": 3, "evening-gazette": 1}
-
-
-def test_every_row_names_its_snapshot(spark: SparkSession, history: History) -> None:
-    history.log(DAY, [visit("a")])
-    done = run_one_day(spark, history)
-    assert {row["snapshot_id"] for row in history.table("eligible_visits")} == {done.snapshot_id}
 
 
 def test_counts_equal_the_plain_evaluator(spark: SparkSession, history: History) -> None:
@@ -140,12 +142,13 @@ def test_a_rerun_replaces_its_day_and_no_other(spark: SparkSession, history: His
     snapshot = history.snapshot()
     history.log(DAY, [visit("a"), visit("b")])
     history.log(NEXT_DAY, [visit("c", {"time": NOON + timedelta(days=1)})])
-    list(run_days(spark, history.job(snapshot, DAY, NEXT_DAY)))
-    files = sorted((history.root / "reports").glob("*/dt=2026-11-01/*.parquet"))
-    list(run_days(spark, history.job(snapshot, NEXT_DAY)))
+    for day in (DAY, NEXT_DAY):
+        run_job(spark, history.order(snapshot, day), eligibility.JOB)
+    files = sorted((history.root / "reports").glob("*/dt=2026-11-01/**/*.parquet"))
+    run_job(spark, history.order(snapshot, NEXT_DAY), eligibility.JOB)
     assert history.eligible(DAY) == {(10, "daily-herald"): 2}
     assert history.eligible(NEXT_DAY) == {(10, "daily-herald"): 1}
-    assert sorted((history.root / "reports").glob("*/dt=2026-11-01/*.parquet")) == files
+    assert sorted((history.root / "reports").glob("*/dt=2026-11-01/**/*.parquet")) == files
 
 
 def test_rows_that_cannot_be_counted_are_told_apart(spark: SparkSession, history: History) -> None:
@@ -164,7 +167,7 @@ def test_rows_that_cannot_be_counted_are_told_apart(spark: SparkSession, history
         ],
     )
     done = run_one_day(spark, history)
-    assert (done.visits, done.malformed, done.duplicates, done.late) == (2, 5, 2, 1)
+    assert done.input == {"visits": 2, "malformed": 5, "duplicates": 2, "late": 1}
     assert history.eligible() == {(10, "daily-herald"): 2}
 
 
@@ -183,7 +186,8 @@ def test_a_value_of_a_wrong_type_is_missing_and_counted(
     )
     history.log(DAY, [visit("d")], schema=as_small, part=2)
     done = run_one_day(spark, history, ages)
-    assert (done.visits, done.wrong_values) == (4, 1)
+    assert done.input["visits"] == 4
+    assert {row["wrong_values"] for row in history.table("daily_visits")} == {1}
     assert history.eligible() == {(10, "daily-herald"): 2}
 
 
@@ -197,7 +201,7 @@ def test_a_day_without_a_log_keeps_its_old_numbers(spark: SparkSession, history:
     run_one_day(spark, history)
     (history.root / "visits" / f"dt={DAY}").rename(history.root / "gone")
     (snapshot,) = [path for path in history.root.iterdir() if len(path.name) == 32]
-    (done,) = run_days(spark, history.job(snapshot))
+    done = run_job(spark, history.order(snapshot), eligibility.JOB)
     assert done.status == "no_log"
     assert history.eligible() == {(10, "daily-herald"): 1}
 
@@ -211,10 +215,11 @@ def test_flights_follow_the_time_of_the_visit(spark: SparkSession, history: Hist
 
 
 def start_job(history: History, snapshot: Path) -> subprocess.Popen[bytes]:
-    job = history.job(snapshot)
-    command = [sys.executable, "-m", "pipelines.eligible_visits", "--end-with-stdin"]
-    for name in ("visits", "snapshot", "first_day", "last_day", "out"):
-        command += [f"--{name.replace('_', '-')}", str(getattr(job, name))]
+    order = history.order(snapshot)
+    command = [sys.executable, "-m", "pipelines", "eligibility", "--end-with-stdin"]
+    command += ["--date", str(order.day), "--master", order.master]
+    for name in ("visits", "snapshot", "out"):
+        command += [f"--{name}", str(getattr(order, name))]
     return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
@@ -223,17 +228,22 @@ def test_a_killed_job_leaves_the_old_day_and_no_process(
 ) -> None:
     snapshot = history.snapshot()
     history.log(DAY, [visit("a")])
-    list(run_days(spark, history.job(snapshot)))
+    run_job(spark, history.order(snapshot), eligibility.JOB)
     history.log(DAY, [visit("a"), visit("b")])
     process = start_job(history, snapshot)
-    wait_for(history.root / "reports" / "_staging", f"dt={DAY}.*")
+    wait_for_run_beside(history.root / "reports" / "eligibility" / f"dt={DAY}")
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert history.eligible() == {(10, "daily-herald"): 1}
     assert group_ends(process.pid, seconds=120)
-    list(run_days(spark, history.job(snapshot)))
+    run_job(spark, history.order(snapshot), eligibility.JOB)
     assert history.eligible() == {(10, "daily-herald"): 2}
-    assert not list((history.root / "reports" / "_staging").iterdir())
+    runs = [
+        path
+        for path in (history.root / "reports" / "eligibility" / f"dt={DAY}").iterdir()
+        if path.is_dir()
+    ]
+    assert len(runs) == 2, "this run, and the one before for who had begun to read"
 
 
 def test_a_job_ends_with_the_process_that_started_it(history: History) -> None:
@@ -243,10 +253,11 @@ def test_a_job_ends_with_the_process_that_started_it(history: History) -> None:
     assert process.wait(timeout=200) == EXIT_ORPHANED
 
 
-def wait_for(folder: Path, pattern: str) -> None:
+def wait_for_run_beside(folder: Path) -> None:
+    """Until a second run writes its files."""
     deadline = time.monotonic() + 120
-    while not any(folder.glob(pattern)):
-        assert time.monotonic() < deadline, f"no {pattern} in {folder}"
+    while len([path for path in folder.iterdir() if path.is_dir()]) < 2:
+        assert time.monotonic() < deadline, f"nothing new in {folder}"
         time.sleep(0.002)
 
 

@@ -1,0 +1,239 @@
+"""Runs jobs of one day: load, compute, write aside, commit with a manifest of the run.
+
+    python -m pipelines JOB --date 2026-11-16 --visits LOG --snapshot FOLDER --out DIR \\
+        [--through 2026-11-17] [--master local[*]]
+
+With `--through`, day after day in one session; jobs that look back at many days run for the last.
+A job is a `DayJob`: the tables that it writes, and a function from the day's input to them. Prints
+a JSON line per finished job and, every few seconds, one with Spark's progress.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from pipelines.day_input import DayInput, DayOrder
+from pipelines.matching import INDEX_FILE
+from pipelines.session import EXIT_UNABLE, PACKAGE, JavaMissingError, start_session
+from pipelines.visit_log import column
+from targeting.report_tables import Manifest
+
+# One means that Python failed, two that the job could not start.
+EXIT_ORPHANED, EXIT_FAILED = 3, 4
+PROGRESS_SECONDS = 2.0
+DONE, NO_LOG, FAILED = "done", "no_log", "failed"
+Tables = Mapping[str, DataFrame]
+# Of a table; of one with the log's columns it depends on the catalogue.
+Schema = StructType | Callable[[DayInput], StructType]
+
+
+@dataclass(frozen=True, slots=True)
+class DayJob:
+    """`compute` says what each of `tables` holds; `finish` comes after the commit. One that looks
+    back reads what other jobs wrote of many days, not the day's log."""
+
+    name: str
+    tables: Mapping[str, Schema]
+    compute: Callable[[DayInput], Tables]
+    looks_back: bool = False
+    finish: Callable[[DayInput, Manifest], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobDone:
+    """One line: `status` is `done`, `no_log` when the log has no such day, or `failed`."""
+
+    job: str
+    day: str
+    status: str
+    snapshot_id: str
+    input: dict[str, int] = field(default_factory=dict)
+    output: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: str = ""
+
+
+def main(jobs: Sequence[DayJob], arguments: Sequence[str] | None, *, program: str) -> int:
+    orders, is_bound = parse_orders(arguments, program)
+    if is_bound:
+        threading.Thread(target=end_with_stdin, daemon=True).start()
+    try:
+        spark = start_session(name=f"{program} {orders[0].day}", master=orders[0].master)
+    except JavaMissingError as error:
+        print(error, file=sys.stderr)
+        return EXIT_UNABLE
+    try:
+        done = []
+        with telling_progress(spark.sparkContext):
+            for one in run_orders(spark, orders, jobs):
+                say(asdict(one))
+                done.append(one)
+    finally:
+        spark.stop()
+    return EXIT_FAILED if any(one.status == FAILED for one in done) else 0
+
+
+def parse_orders(arguments: Sequence[str] | None, program: str) -> tuple[list[DayOrder], bool]:
+    """What to do, and whether to end with the standard input."""
+    parser = argparse.ArgumentParser(prog=program)
+    parser.add_argument("--date", required=True, type=date.fromisoformat)
+    parser.add_argument("--through", type=date.fromisoformat, help="the last day, of several")
+    parser.add_argument("--visits", required=True, help="the visit log: a path or a URL")
+    parser.add_argument("--snapshot", required=True, type=Path)
+    parser.add_argument("--out", required=True, help="a path or a URL")
+    parser.add_argument("--master", default="local[*]")
+    parser.add_argument("--truth-rates", type=Path, help="a file for the next snapshot's build")
+    parser.add_argument("--answers", help="the log of sampled answers, for parity")
+    parser.add_argument("--sample-visits", type=int, default=200_000)
+    parser.add_argument("--sample-days", type=int, default=14)
+    parser.add_argument(
+        "--end-with-stdin",
+        action="store_true",
+        help="end when standard input does: then no job outlives the process that started it",
+    )
+    asked = vars(parser.parse_args(arguments))
+    if not (asked["snapshot"] / INDEX_FILE).is_file():
+        parser.error(f"{asked['snapshot']} holds no {INDEX_FILE}: build a snapshot first")
+    first, is_bound = asked.pop("date"), asked.pop("end_with_stdin")
+    days = ((asked.pop("through") or first) - first).days + 1
+    if days < 1:
+        parser.error(f"the last day is before the first, {first}")
+    common = {name: asked.pop(name) for name in ("visits", "snapshot", "out", "master")}
+    order = DayOrder(day=first, **common, options=asked)
+    return [replace(order, day=first + timedelta(days=n)) for n in range(days)], is_bound
+
+
+def end_with_stdin() -> None:
+    """Exits hard: a day not yet committed is thrown away, and Spark's JVM follows its parent."""
+    # Not through sys.stdin: the lock that it holds while waiting aborts the interpreter's own end.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os._exit(EXIT_ORPHANED)
+
+
+def run_orders(
+    spark: SparkSession, orders: Sequence[DayOrder], jobs: Sequence[DayJob]
+) -> Iterator[JobDone]:
+    counting = [job for job in jobs if not job.looks_back]
+    for order in orders[:-1]:
+        yield from run_jobs(spark, order, counting or jobs)
+    yield from run_jobs(spark, orders[-1], jobs)
+
+
+def run_jobs(spark: SparkSession, order: DayOrder, jobs: Sequence[DayJob]) -> Iterator[JobDone]:
+    """One that fails does not keep the others from being tried."""
+    day = DayInput(spark, order)
+    try:
+        if day.log and len(jobs) > 1:
+            day.keep_visits()
+        for job in jobs:
+            yield run_job(day, job)
+    finally:
+        day.close()
+
+
+def run_job(day: DayInput, job: DayJob) -> JobDone:
+    if not job.looks_back and not day.log:
+        return JobDone(job.name, str(day.day), NO_LOG, day.index.snapshot_id)
+    started = time.monotonic()
+    day.spark.sparkContext.setJobDescription(job.name)
+    try:
+        manifest = replace_day(day, job, started)
+    except Exception as error:  # whatever it is, the line says it
+        said = f"{type(error).__name__}: {error}"
+        print(said, file=sys.stderr)
+        return JobDone(job.name, str(day.day), FAILED, day.index.snapshot_id, error=said[:2000])
+    return JobDone(
+        job=job.name,
+        day=str(day.day),
+        status=DONE,
+        snapshot_id=day.index.snapshot_id,
+        input=manifest["input"]["rows"],
+        output={name: table["rows"] for name, table in manifest["tables"].items()},
+        seconds=manifest["seconds"],
+    )
+
+
+def replace_day(day: DayInput, job: DayJob, started: float) -> Manifest:
+    store = day.store(job.name)
+    store.clear(day.day)
+    staged = store.stage(day.day)
+    try:
+        for name, rows in job.compute(day).items():
+            schema = job.tables[name]
+            columns = schema(day) if callable(schema) else schema
+            staged.write(name, conform(rows, columns))
+        manifest = store.commit(staged, describe_run(day, job, started))
+    finally:
+        store.discard(staged)
+    if job.finish is not None:
+        job.finish(day, manifest)
+    return manifest
+
+
+def conform(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Exactly the columns that the table has, in its types."""
+    return rows.select(*[column(each.name).cast(each.dataType).alias(each.name) for each in schema])
+
+
+def describe_run(day: DayInput, job: DayJob, started: float) -> dict[str, Any]:
+    files, rows = ({}, {}) if job.looks_back else (day.files, day.rows)
+    return {
+        "snapshot_id": day.index.snapshot_id,
+        "snapshot_sha256": day.index.source.sha256,
+        "code_version": find_code_version(),
+        "input": {"files": files, "rows": rows},
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+
+
+def find_code_version() -> str:
+    """Of the jobs as they are here, released or not."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@contextmanager
+def telling_progress(context: SparkContext) -> Iterator[None]:
+    is_over = threading.Event()
+    teller = threading.Thread(target=tell_progress, args=[context, is_over], daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        teller.join()
+
+
+def tell_progress(context: SparkContext, is_over: threading.Event) -> None:
+    """Stages and their tasks, as Spark sees them."""
+    tracker = context.statusTracker()
+    while not is_over.wait(PROGRESS_SECONDS):
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        tasks = [(each.numCompletedTasks, each.numTasks) for each in stages if each is not None]
+        if tasks:
+            done, total = map(sum, zip(*tasks, strict=True))
+            say({"progress": {"stages": len(tasks), "tasks_done": done, "tasks": total}})
+
+
+def say(document: Mapping[str, Any]) -> None:
+    """In one piece: two threads do."""
+    sys.stdout.write(f"{json.dumps(document)}\n")
+    sys.stdout.flush()

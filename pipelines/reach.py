@@ -1,0 +1,81 @@
+"""People over several days: the days' sketches of `eligibility` united, with an estimate.
+
+Days may lie in two windows of salts; all of their rows have the older one (see README). A window
+that was logged with several weights, or under several secrets, is not comparable, and has no row.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
+
+from pipelines.day_input import DayInput
+from pipelines.day_jobs import DayJob, Tables
+from pipelines.eligibility import PEOPLE
+from pipelines.partitions import DayStore
+from pipelines.visit_log import column
+
+WINDOWS = (1, 7, 28)
+REACH = StructType(
+    [
+        StructField("campaign_id", LongType()),
+        StructField("window_days", IntegerType()),
+        StructField("days_counted", IntegerType()),
+        StructField("visits", LongType()),
+        StructField("users", LongType()),
+        StructField("frequency", DoubleType()),
+    ]
+)
+
+
+def compute(day: DayInput) -> Tables:
+    store = day.store("eligibility")
+    windows = [unite(store, day.day, length) for length in WINDOWS]
+    found = [rows for rows in windows if rows is not None]
+    return {"reach": reduce(DataFrame.union, found or [day.spark.createDataFrame([], REACH)])}
+
+
+def unite(store: DayStore, last: date, length: int) -> DataFrame | None:
+    """None if no day of the window was counted."""
+    days = [last - timedelta(days=back) for back in range(length)]
+    people = read_people(store, days)
+    return None if people is None else estimate(people, length)
+
+
+def read_people(store: DayStore, days: Sequence[date]) -> DataFrame | None:
+    tables = [(day, store.read(day, "people", PEOPLE)) for day in days]
+    found = [rows.withColumn("day", sf.lit(day)) for day, rows in tables if rows is not None]
+    return reduce(DataFrame.unionByName, found) if found else None
+
+
+def estimate(people: DataFrame, length: int) -> DataFrame:
+    """Under the oldest salt that all of a campaign's days have; a day has two."""
+    days = sf.count_distinct("day").alias("days_counted")
+    all_days = people.groupBy("campaign_id").agg(days, sf.count_distinct("weight").alias("weights"))
+    by_salt = people.groupBy("campaign_id", "salt", "weight").agg(
+        days.alias("days_of_salt"),
+        sf.sum("visits").alias("visits"),
+        sf.hll_union_agg("users").alias("sketch"),
+    )
+    comparable = by_salt.join(all_days.where("weights = 1"), "campaign_id").where(
+        "days_of_salt = days_counted"
+    )
+    oldest = comparable.groupBy("campaign_id").agg(
+        sf.min_by(sf.struct("visits", "sketch", "weight", "days_counted"), "salt").alias("found")
+    )
+    users = sf.hll_sketch_estimate("found.sketch") * column("found").weight
+    visits = column("found").visits
+    return oldest.select(
+        "campaign_id",
+        sf.lit(length).alias("window_days"),
+        column("found").days_counted.cast("int").alias("days_counted"),
+        visits.alias("visits"),
+        users.alias("users"),
+        (visits / users).alias("frequency"),
+    )
+
+
+JOB = DayJob("reach", {"reach": REACH}, compute, looks_back=True)

@@ -1,0 +1,98 @@
+"""Job: a sample of users over the last days, with all of their visits, for whoever asks again and
+again.
+
+    visits   the log's columns, `sample_weight`, and the day; sorted by publisher
+
+A user is in it by a hash, so one who is, is with all visits; a visit without a user by its own.
+`sample_weight` says how many visits of its publisher a row stands for: the publisher's visits in
+those days through those that were taken.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import DateType, DoubleType, StructField, StructType
+
+from pipelines.day_input import DayInput
+from pipelines.day_jobs import DayJob, Tables
+from pipelines.judging import judge_rows, leave_out
+from pipelines.visit_log import column, need, read_day
+from targeting import Catalog
+from targeting.visit_log import (
+    OF_THE_ROW,
+    PUBLISHER,
+    SALT,
+    TIME,
+    USER,
+    USER_BEFORE,
+    VISIT_ID,
+    WEIGHT,
+    LogColumns,
+)
+
+BUCKETS = 1_000_000
+SAMPLE_WEIGHT, LOGGED_ON = "sample_weight", "logged_on"
+DEFAULT_VISITS, DEFAULT_DAYS = 200_000, 14
+
+
+def compute(day: DayInput) -> Tables:
+    wanted = day.order.options.get("sample_visits", DEFAULT_VISITS)
+    length = day.order.options.get("sample_days", DEFAULT_DAYS)
+    days = [day.day - timedelta(days=back) for back in range(length)]
+    visits = read_counted(day, days)
+    if visits is None:
+        return {"visits": day.spark.createDataFrame([], schema_of(day))}
+    return {"visits": choose(visits, wanted).orderBy(column(PUBLISHER), column(TIME))}
+
+
+def schema_of(day: DayInput) -> StructType:
+    """The log's columns in the catalogue's types, and what the sample adds."""
+    rows = day.index.source.open_on_driver().snapshot.catalog_rows
+    catalog = Catalog.of(**{row[0]: row[1] for row in rows})
+    columns = LogColumns.of((each.name, each.type) for each in catalog)
+    added = [StructField(SAMPLE_WEIGHT, DoubleType()), StructField(LOGGED_ON, DateType())]
+    return StructType([*from_arrow_schema(columns.schema), *added])
+
+
+def read_counted(day: DayInput, days: Sequence[date]) -> DataFrame | None:
+    """The rows of these days that count; None if none of them has a log."""
+    schema = schema_of(day)
+    names = {*schema.names, *OF_THE_ROW}
+    parts = []
+    for each in days:
+        log = read_day(day.spark, day.order.visits, each, names)
+        if log:
+            keys = judge_rows(log)
+            for part in log:
+                rows = leave_out(part, keys)
+                fields = [need(rows, field) for field in schema if field.name != LOGGED_ON]
+                parts.append(rows.select(*fields, sf.lit(each).alias(LOGGED_ON)))
+    return reduce(DataFrame.unionByName, parts) if parts else None
+
+
+def choose(visits: DataFrame, wanted: int) -> DataFrame:
+    """About as many as wanted: users differ in how many visits they have."""
+    at_publisher = Window.partitionBy(column(PUBLISHER))
+    everything = visits.agg(sf.count("*"), sf.min(SALT)).collect()[0]
+    total, oldest_salt = everything
+    bucket = sf.pmod(sf.xxhash64(who(oldest_salt)), sf.lit(BUCKETS))
+    share = min(1.0, wanted / max(total, 1))
+    weighed = visits.withColumn("of_publisher", sf.sum(WEIGHT).over(at_publisher))
+    taken = weighed.where(bucket < int(share * BUCKETS))
+    weight = column("of_publisher") / sf.count("*").over(at_publisher)
+    return taken.withColumn(SAMPLE_WEIGHT, weight).drop("of_publisher")
+
+
+def who(oldest_salt: str | None) -> Column:
+    """The user under one salt for all days: the older of two windows, which all rows have."""
+    user = column(USER)
+    if oldest_salt is not None:
+        user = sf.when(column(SALT) == oldest_salt, user).otherwise(column(USER_BEFORE))
+    return sf.coalesce(user, column(VISIT_ID))
+
+
+JOB = DayJob("sample", {"visits": schema_of}, compute, looks_back=True)
