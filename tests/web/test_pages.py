@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from itertools import chain
 
 import pytest
+from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
+from django.utils import timezone
 
 from exchange.accounts.models import User
 from exchange.market.models import Booking, Campaign, Edge, Party
@@ -223,6 +226,23 @@ def test_the_dashboard_links_every_number(
         f"/snapshots/{places['build']}/",
     ):
         assert f'href="{address}"' in html
+
+
+@pytest.mark.usefixtures("crowd")
+def test_the_dashboard_guesses_no_number_of_a_status(
+    dave: User, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several columns tell a status: Postgres takes them for independent, and is far off."""
+    monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", 20)
+    ended = {
+        "ends_at": timezone.now() - timedelta(days=1),
+        "starts_at": datetime(2026, 1, 1, tzinfo=UTC),
+    }
+    Campaign.objects.filter(name__lt="Crowd 030").update(**ended)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE market_campaign")
+    said = {status: number for status, _, number in log_in(dave).get("/").context["statuses"]}
+    assert (said["serving"], said["ended"]) == ("more than 20", "more than 20")
 
 
 def test_the_dashboard_shows_the_last_report(carol: User, log_in: LogIn) -> None:
