@@ -7,6 +7,7 @@ import re
 import time
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -26,6 +27,8 @@ from tests.services import hung
 from tests.serving.history import SNAPSHOT_DAMAGES, History
 from tests.serving.published import publish
 from tests.waiting import PATIENCE_SECONDS, wait_until
+
+ASKED = 40
 
 
 def test_alive_without_login(client: Client) -> None:
@@ -123,24 +126,35 @@ def test_messages_say_when_they_were_sent(services: dict[str, str]) -> None:
 
 
 def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer) -> None:
+    """Beside an address that asks nobody: a busy machine is slow at both."""
     wait_for_part(treeline_server, "broker", "ok")
     with hung("valkey"):
         wait_for_part(treeline_server, "broker", "unreachable")
-        started = time.monotonic()
-        for _ in range(120):
+        ready = alive = 0.0
+        for _ in range(ASKED):
+            began = time.monotonic()
             assert ask(treeline_server)["database"] == "ok"
-        # Waiting for the broker each time would take three minutes.
-        assert time.monotonic() - started < 60
+            between = time.monotonic()
+            assert get(treeline_server, "/healthz") == {"status": "alive"}
+            ready, alive = ready + between - began, alive + time.monotonic() - between
+        assert ready - alive < ASKED * django_settings.BROKER_TIMEOUT_SECONDS / 2, (
+            "each waits for the broker"
+        )
     wait_for_part(treeline_server, "broker", "ok")
 
 
 def ask(server: TreelineServer) -> dict[str, str]:
     """Without a snapshot the server is not ready, and says all the same what it sees."""
+    parts: dict[str, str] = get(server, "/readyz")["parts"]
+    return parts
+
+
+def get(server: TreelineServer, path: str) -> dict[str, Any]:
     asked = HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     try:
-        asked.request("GET", "/readyz")
-        parts: dict[str, str] = json.load(asked.getresponse())["parts"]
-        return parts
+        asked.request("GET", path)
+        document: dict[str, Any] = json.load(asked.getresponse())
+        return document
     finally:
         asked.close()
 
