@@ -92,7 +92,7 @@ def list_of(name: KindName, icon: str = "", **limits: Any) -> Item:
 
 
 ITEMS = [
-    Item("Dashboard", "dashboard", "dashboard", ""),
+    Item("Today", "dashboard", "dashboard", ""),
     list_of("campaign", of=ADVERTISERS),
     list_of("booking", of=ENDS),
     Item("Findings", "finding-list", "findings", "findings", of=ENDS),

@@ -1,5 +1,5 @@
-"""The dashboard: is the exchange healthy, and what of it is the person's. Each number leads to its
-list."""
+"""Today: what needs the person, by role, and the exchange in figures; people who trade find their
+own house below it. Each number leads to its list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from exchange.accounts.models import User
 from exchange.accounts.permissions import is_exchange_operator
-from exchange.findings.changed import last_checked
 from exchange.findings.status import Status, campaigns_in, order_of
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.querysets import CampaignQuerySet
@@ -20,6 +19,7 @@ from exchange.market.visibility import kinds_of, visible
 from exchange.reading.paging import count_listed, count_roughly
 from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
+from exchange.web.today.homes import read_today
 from exchange.web.views.houses import show_house
 from exchange.web.views.listing import person_of
 
@@ -33,20 +33,26 @@ KIND_PLURALS = {
 @require_safe
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
-    if kinds := kinds_of(person):
-        return show_house(request, person, kinds, count_by_status(person))
+    kinds = kinds_of(person)
+    is_trader = not is_exchange_operator(person)
+    today = {"today": read_today(person, is_trader=is_trader)}
+    if kinds:
+        return show_house(request, person, kinds, today | {"statuses": count_by_status(person)})
+    return render(request, "dashboard.html", today | read_system(person))
+
+
+def read_system(person: User) -> dict[str, Any]:
+    """The strip below the lists."""
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
-    context = {
+    return {
         "live": builds.filter(status=SnapshotBuild.Status.LIVE).first(),
         "last_build": builds.order_by("-id").first(),
         "last_report": ReportRun.objects.order_by("-id").first(),
         "statuses": count_by_status(person),
-        "checked_at": last_checked(),
         "kinds": count_by_kind(person),
         "edge_count": count(Edge.objects.active().order_by(), person),
         "booking_count": count(Booking.objects.active().order_by(), person),
     }
-    return render(request, "dashboard.html", context)
 
 
 def count(rows: QuerySet[Any], person: User) -> str:

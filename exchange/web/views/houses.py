@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from exchange.accounts.models import User
-from exchange.findings.changed import last_checked
 from exchange.findings.status import with_booking_status, with_campaign_status
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import owned, visible
@@ -30,15 +29,15 @@ CAMPAIGNS_SHOWN = 10
 
 
 def show_house(
-    request: HttpRequest, person: User, kinds: Collection[str], statuses: list[tuple[str, str, str]]
+    request: HttpRequest, person: User, kinds: Collection[str], found: dict[str, Any]
 ) -> HttpResponse:
-    """`statuses` are the person's campaigns, counted by status."""
+    """`found` is what needs the person (`today`), and their campaigns by status (`statuses`)."""
     builds = SnapshotBuild.objects.filter(status=SnapshotBuild.Status.LIVE).defer("skipped")
-    context: dict[str, Any] = {"live": builds.first(), "checked_at": last_checked()}
+    context: dict[str, Any] = {"live": builds.first(), "today": found["today"]}
     if Party.Kind.PUBLISHER in kinds:
         context["publisher"] = read_publisher(person)
     if Party.Kind.ADVERTISER in kinds:
-        context["advertiser"] = read_advertiser(person) | {"statuses": statuses}
+        context["advertiser"] = read_advertiser(person) | {"statuses": found["statuses"]}
     if Party.Kind.INTERMEDIARY in kinds:
         edges = visible(Edge.objects.active().with_parties(), person)
         context["edges"] = list(edges.order_by("-pk")[:EDGES_SHOWN])
