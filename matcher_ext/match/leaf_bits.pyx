@@ -1,18 +1,18 @@
 """Fills the bits of leaves, the first step of matching: ranks first, then rows (leaf_bits.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp
 
 from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, set_bit, write_masked
 from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.machine.probing cimport first_place, next_place
+from matcher_ext.machine.short_bytes cimport same_bytes
 from matcher_ext.match.clue_lookup cimport fill_lazy
 from matcher_ext.match.scratch cimport Rank, Scratch
 from matcher_ext.plan.plan cimport Plan, missing_test
 from matcher_ext.plan.predicate_index cimport (
     G_ABOVE, G_BETWEEN, G_FROM, G_LAZY, G_MEMBER, G_OUTSIDE, G_PRESENT, G_STRANGER, G_UNEQUAL,
-    G_UP_TO, GROUPS, ROLES, AttributeIndex, Bound, PointRow, RoleIndex, TextKey, order_float,
-    width_class,
+    G_UP_TO, GROUPS, PUSHED, ROLES, AttributeIndex, Bound, PointRow, RoleIndex, TextKey,
+    order_float, width_class,
 )
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport FLOAT, GEO, INTEGER_SET, IP, STRING, STRING_SET
@@ -48,7 +48,7 @@ cdef uint32_t find_text(
     cdef const TextKey* key = &table[place]
     while key.rank != NOTHING:
         if key.hash == hash and text_length(key.word) == length and (
-            memcmp(plan.tests.bytes + text_offset(key.word), text, length) == 0
+            same_bytes(plan.tests.bytes + text_offset(key.word), text, length)
         ):
             return key.rank
         place = next_place(place, attribute.mask)
@@ -178,11 +178,12 @@ cdef void fill_scalar(
         row = plan.points + 2 * <size_t>(attribute.point + rank) + r
         strict = row + 2 if exact else row
         fill_bits(bits, role.starts[<int>G_UNEQUAL], role.starts[<int>G_UP_TO], True)
-        fill_bits(bits, row.up_to, role.starts[<int>G_ABOVE], True)
-        fill_bits(bits, role.starts[<int>G_ABOVE], row.above, True)
-        fill_bits(bits, strict.below, role.starts[<int>G_FROM], True)
-        fill_bits(bits, role.starts[<int>G_FROM], strict.from_, True)
-        fill_intervals(plan, scratch, role, rank, exact)
+        if role.starts[<int>G_UP_TO] < role.starts[<int>G_MEMBER]:      # not of most texts
+            fill_bits(bits, row.up_to, role.starts[<int>G_ABOVE], True)
+            fill_bits(bits, role.starts[<int>G_ABOVE], row.above, True)
+            fill_bits(bits, strict.below, role.starts[<int>G_FROM], True)
+            fill_bits(bits, role.starts[<int>G_FROM], strict.from_, True)
+            fill_intervals(plan, scratch, role, rank, exact)
         fill_bits(bits, role.starts[<int>G_STRANGER], role.starts[<int>G_LAZY], True)
         if exact:
             if row.equal != NOTHING:
@@ -314,7 +315,10 @@ cdef void fill_attribute(
             if number == plan.totals.partition:
                 scratch.partition = attribute.point + rank.rank
         fill_scalar(plan, scratch, attribute, rank.rank, rank.exact)
-    fill_lazy(plan, table, scratch, number)
+    if attribute.roles[<int>PUSHED].starts[<int>G_LAZY] < (
+        attribute.roles[<int>PUSHED].starts[<int>GROUPS]
+    ):
+        fill_lazy(plan, table, scratch, number)
 
 
 cdef void fill_carried(

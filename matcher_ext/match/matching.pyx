@@ -26,6 +26,7 @@ cdef enum:
     FAR = 16            # how many runs ahead their ends are fetched ..
     NEAR = 8            # .. and what they say where to find; of nodes, streams
     FETCHED = 128       # so many words of each
+    PAIRS_AHEAD = 4     # records of a pair that are fetched before they are run
 
 
 cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
@@ -46,21 +47,43 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
 cdef void run_pairs(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
-    cdef size_t mask = section_count(plan, PAIRS) - 1
-    cdef size_t place
-    cdef const Pair* pair
+    """In steps, each of which asks the memory at once for what the next one reads."""
     cdef size_t i
     if scratch.partition == NOTHING:
         return
+    find_pairs(plan, scratch)
+    for i in range(scratch.nodes.size()):
+        fetch_pair(plan, &plan.pairs[scratch.nodes[i]])
+    for i in range(scratch.nodes.size()):
+        run_pair(plan, table, scratch, &plan.pairs[scratch.nodes[i]])
+
+
+cdef void find_pairs(const Plan* plan, Scratch* scratch) noexcept nogil:
+    """Lists the places of the pairs that there are in scratch.nodes, which is free."""
+    cdef size_t mask = section_count(plan, PAIRS) - 1
+    cdef uint32_t partition = scratch.partition
+    cdef const Pair* pair
+    cdef size_t place, i
     for i in range(scratch.points.size()):
-        place = first_place(pair_hash(scratch.partition, scratch.points[i]), mask)
+        fetch_line(&plan.pairs[first_place(pair_hash(partition, scratch.points[i]), mask)])
+    scratch.nodes.clear()
+    for i in range(scratch.points.size()):
+        place = first_place(pair_hash(partition, scratch.points[i]), mask)
         pair = &plan.pairs[place]
         while pair.count:
-            if pair.partition == scratch.partition and pair.point == scratch.points[i]:
-                run_pair(plan, table, scratch, pair)
+            if pair.partition == partition and pair.point == scratch.points[i]:
+                fetch_line(plan.pair_records + pair.first)
+                scratch.nodes.push_back(<uint32_t>place)
                 break
             place = next_place(place, mask)
             pair = &plan.pairs[place]
+
+
+cdef inline void fetch_pair(const Plan* plan, const Pair* pair) noexcept nogil:
+    """Fetches the first records; run_pair fetches those behind them."""
+    cdef uint32_t i
+    for i in range(min(pair.count, <uint32_t>PAIRS_AHEAD)):
+        fetch_line(plan.records + plan.pair_records[pair.first + i].record)
 
 
 cdef void run_pair(
@@ -69,8 +92,8 @@ cdef void run_pair(
     cdef const PairRecord* found = plan.pair_records + pair.first
     cdef uint32_t i, turn
     for i in range(pair.count):
-        if i + 4 < pair.count:
-            fetch_line(plan.records + found[i + 4].record)
+        if i + PAIRS_AHEAD < pair.count:
+            fetch_line(plan.records + found[i + PAIRS_AHEAD].record)
         turn = found[i].turn
         if turn != NOTHING:
             if get_bit(scratch.turns.data(), turn):
@@ -289,11 +312,17 @@ cdef void run_levels(
 # 7. Clear.
 
 cdef void clear_range(Scratch* scratch, uint32_t first, uint32_t end) noexcept nogil:
-    """Clears whole words: what else is in them is to be cleared as well."""
-    if first < end:
-        memset(
-            &scratch.bits[first >> 6], 0, (((end - 1) >> 6) - (first >> 6) + 1) * sizeof(uint64_t)
-        )
+    """Clears whole words: what else is in them is to be cleared as well. Most are one or two."""
+    cdef uint64_t* bits = scratch.bits.data() + (first >> 6)
+    cdef size_t words, i
+    if first >= end:
+        return
+    words = ((end - 1) >> 6) - (first >> 6) + 1
+    if words > 4:
+        memset(bits, 0, words * sizeof(uint64_t))
+        return
+    for i in range(words):
+        bits[i] = 0
 
 
 cdef void clear_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:

@@ -34,16 +34,16 @@ cdef void list_paths(
 
 
 cdef uint32_t find_path(const vector[FoundPath]* found, int64_t key) noexcept nogil:
-    cdef size_t low = 0, high = found.size(), middle
-    while low < high:
-        middle = (low + high) // 2
-        if found[0][middle].key < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low == found.size() or found[0][low].key != key:
+    """Halves without a branch: which half it is, is as good as random."""
+    cdef const FoundPath* paths = found.data()
+    cdef size_t first = 0, count = found.size(), half
+    if count == 0:
         return NOTHING
-    return found[0][low].way
+    while count > 1:
+        half = count >> 1
+        first += half * (paths[first + half - 1].key < key)
+        count -= half
+    return paths[first].way if paths[first].key == key else NOTHING
 
 
 cdef bint has_smaller_key(const FoundPath& a, const FoundPath& b) noexcept nogil:

@@ -29,8 +29,12 @@ cdef bint ask_definition(const Match* match, uint32_t definition) noexcept nogil
 cdef void answer_definition(
     const Match* match, uint32_t definition, Truth truth
 ) noexcept nogil
-# Asks a lazy leaf or a slot that was not asked yet.
-cdef bint ask_first(
+# Asks a lazy leaf that was not asked yet.
+cdef bint ask_leaf(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t leaf
+) noexcept nogil
+# Asks a slot that was not asked yet, by its atom.
+cdef bint ask_slot(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil
 # Sets what a slot answers for this visit instead of its program, before a match is run.
@@ -54,7 +58,9 @@ cdef inline bint ask(
     cdef uint8_t memo = scratch.memos[atom - plan.totals.filled]
     if memo == IS_TRUE or memo == IS_FALSE:
         return memo == IS_TRUE
-    return ask_first(plan, table, scratch, atom)
+    if atom < plan.totals.leaves:
+        return ask_leaf(plan, table, scratch, atom)
+    return ask_slot(plan, table, scratch, atom)
 
 
 cdef inline void fetch_asked(

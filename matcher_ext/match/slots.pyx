@@ -1,5 +1,5 @@
 """Evaluates lazy leaves and slots, each at most once per visit (slots.pxd)."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from matcher_ext.machine.bitmaps cimport get_bit
 from matcher_ext.machine.links cimport NOTHING
@@ -16,35 +16,38 @@ from matcher_ext.visits.predicate_tests cimport test_predicate
 from matcher_ext.visits.visit cimport Value
 
 
-cdef bint ask_first(
+cdef inline bint note_asked(Scratch* scratch, uint32_t memo, bint truth) noexcept nogil:
+    scratch.memos[memo] = <uint8_t>(IS_FALSE + truth)
+    scratch.asked.push_back(memo)
+    return truth
+
+
+cdef bint ask_leaf(
+    const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t leaf
+) noexcept nogil:
+    cdef bint truth = TRUE == test_predicate(
+        plan.tests, lazy_test(plan, leaf), table, &scratch.visit
+    )
+    return note_asked(scratch, leaf - plan.totals.filled, truth)
+
+
+cdef bint ask_slot(
     const Plan* plan, const CatalogTable* table, Scratch* scratch, uint32_t atom
 ) noexcept nogil:
     cdef uint32_t memo = atom - plan.totals.filled
+    cdef uint32_t slot = atom - plan.totals.leaves
     cdef bint truth
-    if scratch.memos[memo] == IS_REPLACED:
-        truth = ask_meaning(table, scratch, atom - plan.totals.leaves)
+    if scratch.memos[memo] == IS_REPLACED:      # and so among those asked already
+        truth = ask_meaning(table, scratch, slot)
         scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
         return truth
-    if atom - plan.totals.leaves - plan.routes.first_reach < plan.routes.reach_count:
-        truth = ask_reach(
-            plan, table, scratch, atom - plan.totals.leaves - plan.routes.first_reach
-        )
-    elif scratch.answered_by != NULL and atom >= plan.totals.leaves and (
-        scratch.answered_by[atom - plan.totals.leaves]
-    ):
-        truth = ask_answerer(plan, table, scratch, atom - plan.totals.leaves)
-    elif atom < plan.totals.leaves:
-        truth = TRUE == test_predicate(
-            plan.tests, lazy_test(plan, atom), table, &scratch.visit
-        )
+    if slot - plan.routes.first_reach < plan.routes.reach_count:
+        truth = ask_reach(plan, table, scratch, slot - plan.routes.first_reach)
+    elif scratch.answered_by != NULL and scratch.answered_by[slot]:
+        truth = ask_answerer(plan, table, scratch, slot)
     else:
-        truth = run_program(
-            plan, table, scratch,
-            program_of(plan.records + plan.slots[atom - plan.totals.leaves]),
-        )
-    scratch.memos[memo] = IS_TRUE if truth else IS_FALSE
-    scratch.asked.push_back(memo)
-    return truth
+        truth = run_program(plan, table, scratch, program_of(plan.records + plan.slots[slot]))
+    return note_asked(scratch, memo, truth)
 
 
 cdef bint ask_meaning(

@@ -191,8 +191,11 @@ cdef inline bint close_container(
 
 
 cdef inline void skip_space(Cursor* cursor) noexcept nogil:
-    while cursor.at[0] == b" " or cursor.at[0] == b"\n" or cursor.at[0] == b"\r" or (
-        cursor.at[0] == b"\t"
+    """One comparison where there is none, which is most often so."""
+    while <unsigned char>cursor.at[0] <= 0x20 and (
+        cursor.at[0] == b" " or cursor.at[0] == b"\n" or cursor.at[0] == b"\r" or (
+            cursor.at[0] == b"\t"
+        )
     ):
         cursor.at += 1
 
@@ -215,7 +218,7 @@ cdef bint write_word(
     return True
 
 
-cdef bint write_text(Tape* tape, Cursor* cursor) noexcept nogil:
+cdef inline bint write_text(Tape* tape, Cursor* cursor) noexcept nogil:
     cdef const char* start = cursor.at + 1
     cursor.at = end_of_plain(start, cursor.end)
     if cursor.at[0] == b'"':

@@ -26,15 +26,19 @@ cdef class Stamps:
     cdef readonly str place
     cdef vector[string] names
 
+cdef struct Followers:
+    uint32_t likely             # the last one
+    uint32_t other              # the one before it: not every visit carries everything
+
 cdef cppclass Reading:
     """The memory of one visit's reading at a time."""
-    vector[uint8_t] seen        # by attribute: stands in the visit, or is stamped
-    vector[string] unknown      # names that the catalogue does not have, in no order
-    vector[uint32_t] followers  # by attribute: the one that came next the last time ..
-    uint32_t last               # .. after this one: senders have an order of their own
-    char[256] name              # of an attribute inside objects
+    vector[uint8_t] seen            # by attribute: stands in the visit, or is stamped
+    vector[string] unknown          # names that the catalogue does not have, in no order
+    vector[Followers] followers     # by attribute: those that came next the last times ..
+    uint32_t last                   # .. after this one: senders have an order of their own
+    char[256] name                  # of an attribute inside objects
     uint32_t count
-    uint32_t objects            # in objects, as far as they are no attribute's value
+    uint32_t objects                # in objects, as far as they are no attribute's value
 
 # Into a visit of no content. False: it is given back, and of no use.
 cdef bint read_json_visit(

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.machine.short_bytes cimport same_bytes
 from matcher_ext.requests.json_tape cimport (
     FALSE_WORD, FRACTION, LIST, OBJECT, TRUE_WORD, WHOLE, Token, is_number, is_text, read_fraction,
     read_whole, text_of,
@@ -37,7 +38,7 @@ cdef bint read_json_visit(
     cdef size_t i
     reading.count = reading.objects = reading.last = 0
     if reading.followers.size() != table.attributes.size():
-        reading.followers.assign(table.attributes.size(), 0)
+        reading.followers.assign(table.attributes.size(), Followers(0, 0))
     if reading.followers.empty():
         return False
     reading.unknown.clear()
@@ -107,18 +108,28 @@ cdef bint is_twice(const Tape* tape, uint32_t place, uint32_t named) noexcept no
 cdef inline uint32_t find_next(
     const CatalogTable* table, Text name, Reading* reading
 ) noexcept nogil:
-    """By comparing with the one that is likely before looking it up."""
-    cdef uint32_t attribute = reading.followers[reading.last]
-    cdef const Attribute* likely = &table.attributes[attribute]
-    if likely.name.length != name.length or (
-        memcmp(table.bytes.data() + likely.name.offset, name.bytes, name.length) != 0
-    ):
-        attribute = find_attribute(table, name.bytes, name.length)
-        if attribute == NOTHING:
-            return NOTHING
-        reading.followers[reading.last] = attribute
+    """By comparing with those that are likely before looking it up."""
+    cdef Followers* after = &reading.followers[reading.last]
+    cdef uint32_t attribute = after.likely
+    if not has_name(table, attribute, name):
+        attribute = after.other
+        if not has_name(table, attribute, name):
+            attribute = find_attribute(table, name.bytes, name.length)
+            if attribute == NOTHING:
+                return NOTHING
+        after.other = after.likely
+        after.likely = attribute
     reading.last = attribute
     return attribute
+
+
+cdef inline bint has_name(
+    const CatalogTable* table, uint32_t attribute, Text name
+) noexcept nogil:
+    cdef const Attribute* likely = &table.attributes[attribute]
+    return likely.name.length == name.length and (
+        same_bytes(table.bytes.data() + likely.name.offset, name.bytes, name.length)
+    )
 
 
 cdef bint read_leaf(
@@ -144,7 +155,9 @@ cdef bint read_leaf(
 cdef bint is_stamped(Stamps stamps, Text name) except -1:
     cdef size_t i
     for i in range(stamps.names.size()):
-        if stamps.names[i] == string(name.bytes, name.length):
+        if stamps.names[i].size() == name.length and (
+            same_bytes(stamps.names[i].data(), name.bytes, name.length)
+        ):
             return True
     return False
 

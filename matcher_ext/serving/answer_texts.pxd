@@ -44,6 +44,7 @@ cdef struct Chosen:
 cdef cppclass Choice:
     """The memory of one answer at a time."""
     vector[Chosen] chosen
+    vector[Chosen] ordered          # room to put them in order
     vector[FoundPath] paths
 
 cdef class Items:

@@ -2,7 +2,7 @@
 (answer_texts.pxd)."""
 import numpy
 
-from libc.math cimport fma, rint
+from libc.math cimport INFINITY, fma, rint
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport partial_sort, sort
 from libcpp.string cimport string
@@ -10,6 +10,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.index.overlay cimport Overlay
 from matcher_ext.index.snapshot cimport ScratchHolder, Snapshot
+from matcher_ext.machine.bitmaps cimport fetch_line
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.match.paths cimport find_path, list_paths
 from matcher_ext.match.results cimport list_entries
@@ -17,8 +18,28 @@ from matcher_ext.plan.plan cimport Plan
 from matcher_ext.routes.routes cimport MOST_HOPS, RouteNode, share_of
 from matcher_ext.serving.json_text cimport add_ten_thousandths, add_text
 
+cdef extern from * nogil:
+    """
+    // With all of a machine's registers (bitmaps.pxd).
+    FOR_EACH_MACHINE
+    static void count_below(const double* ranks, size_t count, int64_t* below) {
+        for (size_t i = 0; i < count; i++) {
+            int64_t found = 0;
+            for (size_t k = 0; k < (count + 3) / 4 * 4; k++) found += ranks[k] < ranks[i];
+            below[i] = found;
+        }
+    }
+    """
+    # Counts for each rank those that are smaller; behind the last is room for three, which are not.
+    void count_below(const double* ranks, size_t count, int64_t* below)
+
+cdef extern from "<cstring>" nogil:
+    const void* memrchr(const void* text, int character, size_t length)
+
 cdef enum:
     IS_ANY = 0xFFFFFFFE             # a way that is still to be found
+    AHEAD = 8                       # entries and texts whose lines are fetched before they are read
+    FEW = 64                        # that are put in order by counting
 
 
 cdef class Items:
@@ -152,10 +173,13 @@ cdef bint choose_from(
     cdef const Place* place
     cdef Chosen found
     cdef bint has_any = False
-    cdef size_t i
+    cdef size_t count, i
     list_entries(plan, scratch)
+    count = scratch.matched.size()
     found.items = items
-    for i in range(scratch.matched.size()):
+    for i in range(count):
+        if i + AHEAD < count:
+            fetch_line(&items.by_entry[scratch.matched[i + AHEAD]])
         place = &items.by_entry[scratch.matched[i]]
         if wanted.has_campaigns and not is_wanted(wanted, items.campaigns[place.row]):
             continue
@@ -221,10 +245,46 @@ cdef bint comes_before(const Chosen& a, const Chosen& b) noexcept nogil:
 cdef void put_in_order(Choice* choice, int64_t limit) noexcept nogil:
     """The first ones. A heap of them is worth it only where they are few among many."""
     cdef vector[Chosen]* chosen = &choice.chosen
-    if limit < 0 or <size_t>limit >= chosen.size() or chosen.size() < 64:
+    if chosen.size() <= FEW and put_by_counting(choice):
+        return
+    if limit < 0 or <size_t>limit >= chosen.size():
         sort(chosen.begin(), chosen.end(), comes_before)
     else:
         partial_sort(chosen.begin(), chosen.begin() + limit, chosen.end(), comes_before)
+
+
+cdef bint put_by_counting(Choice* choice) noexcept nogil:
+    """Counts for each how many come before it, which leaves a processor nothing to guess. False,
+    with nothing done: two have the same rank."""
+    cdef double[FEW + 3] ranks
+    cdef int64_t[FEW] before
+    cdef uint64_t taken = 0
+    cdef size_t count = choice.chosen.size(), i
+    for i in range(count):
+        ranks[i] = choice.chosen[i].rank
+    for i in range(count, count + 3):
+        ranks[i] = INFINITY
+    count_below(ranks, count, before)
+    choice.ordered.resize(count)
+    for i in range(count):
+        if taken >> before[i] & 1:
+            return False
+        taken |= <uint64_t>1 << before[i]
+        choice.ordered[before[i]] = choice.chosen[i]
+    choice.chosen.swap(choice.ordered)
+    return True
+
+
+cdef void fetch_texts(const Choice* choice, size_t first, size_t end) noexcept nogil:
+    """Fetches what is copied soon: a text is a few lines that nothing else has read."""
+    cdef const Chosen* chosen
+    cdef const char* item
+    cdef size_t i, k
+    for i in range(first, end):
+        chosen = &choice.chosen[i]
+        item = chosen.items.content + chosen.items.offsets[chosen.row]
+        for k in range(4):
+            fetch_line(item + 64 * k)
 
 
 cdef void write_items(
@@ -235,6 +295,10 @@ cdef void write_items(
     cdef const char* item
     cdef size_t length, i
     for i in range(count):
+        fetch_line(&choice.chosen[i].items.offsets[choice.chosen[i].row])
+    fetch_texts(choice, 0, min(count, <size_t>AHEAD))
+    for i in range(count):
+        fetch_texts(choice, min(count, i + AHEAD), min(count, i + AHEAD + 1))
         chosen = &choice.chosen[i]
         item = chosen.items.content + chosen.items.offsets[chosen.row]
         if i:
@@ -269,13 +333,11 @@ cdef void write_any(
 
 
 cdef const char* find_terms(const char* item, const char* at) noexcept nogil:
-    """Where `,"net_cpm":..,"fee_percent":..` begins, which ends here: numbers have no quotation
-    marks, so the fourth from the end is that of the first name."""
-    cdef int marks = 0
-    while at > item and marks < 4:
-        at -= 1
-        marks += at[0] == b'"'
-    return at - (at > item)
+    """Where `,"net_cpm":..,"fee_percent":..` begins, which ends here: numbers have no commas, so it
+    is the second from the end."""
+    cdef const char* fee = <const char*>memrchr(item, b",", at - item)
+    cdef const char* terms = <const char*>memrchr(item, b",", fee - item) if fee != NULL else NULL
+    return item if terms == NULL else terms
 
 
 cdef void write_path(

@@ -1,6 +1,7 @@
 """Pieces of JSON, written behind what is there (json_text.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 from libcpp.string cimport string
 
 cdef const char* HEXADECIMAL = b"0123456789abcdef"
@@ -32,17 +33,23 @@ cdef void add_tenths(string* text, uint64_t tenths) noexcept nogil:
 
 cdef void add_ten_thousandths(string* text, uint64_t parts) noexcept nogil:
     """As few digits behind the point as say it, but one."""
-    cdef char[4] digits
-    cdef int i, length = 4
-    cdef uint64_t rest = parts % 10_000
-    for i in range(3, -1, -1):
-        digits[i] = <char>(c"0" + rest % 10)
+    cdef char[25] digits                # 20 before the point, 4 behind it
+    cdef uint64_t whole = parts // 10_000, rest = parts % 10_000
+    cdef int at, end = 25
+    for at in range(24, 20, -1):
+        digits[at] = <char>(c"0" + rest % 10)
         rest //= 10
-    while length > 1 and digits[length - 1] == b"0":
-        length -= 1
-    add_whole(text, parts // 10_000)
-    text.push_back(b".")
-    text.append(digits, length)
+    while end > 22 and digits[end - 1] == b"0":
+        end -= 1
+    at = 20
+    digits[at] = b"."
+    while True:
+        at -= 1
+        digits[at] = <char>(c"0" + whole % 10)
+        whole //= 10
+        if not whole:
+            break
+    text.append(digits + at, end - at)
 
 
 cdef void add_text(string* text, const char* content, size_t length) noexcept nogil:
@@ -55,14 +62,33 @@ cdef void add_text(string* text, const char* content, size_t length) noexcept no
 
 
 cdef bint needs_escapes(const char* content, size_t length) noexcept nogil:
-    """Without a way out of the loop, so that many characters are looked at in one step."""
+    """Eight characters at a time; the last eight may overlap those before them."""
+    cdef uint64_t word, found = 0
     cdef size_t i
-    cdef unsigned char character
-    cdef int found = 0
-    for i in range(length):
-        character = <unsigned char>content[i]
-        found |= (character < 0x20) | (character == 0x22) | (character == 0x5C)
-    return found
+    if length < 8:
+        for i in range(length):
+            found |= is_special(<unsigned char>content[i])
+        return found != 0
+    for i in range(0, length - 8, 8):
+        memcpy(&word, content + i, 8)
+        found |= find_special(word)
+    memcpy(&word, content + length - 8, 8)
+    return (found | find_special(word)) != 0
+
+
+cdef inline bint is_special(unsigned char character) noexcept nogil:
+    return (character < 0x20) | (character == 0x22) | (character == 0x5C)
+
+
+cdef inline uint64_t find_special(uint64_t word) noexcept nogil:
+    """Not 0 if one of eight characters is special: a byte less than n borrows from its highest bit
+    when n is subtracted, and what is equal to n is 0 after it was flipped by n."""
+    cdef uint64_t quote = word ^ 0x2222222222222222ULL, slash = word ^ 0x5C5C5C5C5C5C5C5CULL
+    return 0x8080808080808080ULL & (
+        (word - 0x2020202020202020ULL) & ~word
+        | (quote - 0x0101010101010101ULL) & ~quote
+        | (slash - 0x0101010101010101ULL) & ~slash
+    )
 
 
 cdef void add_escaped(string* text, const char* content, size_t length) noexcept nogil:

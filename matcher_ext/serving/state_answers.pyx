@@ -215,7 +215,9 @@ cdef str choose_publisher(Workplace work, object publishers):
     return named if named in publishers else None
 
 
-cdef int warn(string* text, uint32_t* left, string code, string attribute) except -1:
+cdef int warn(
+    string* text, uint32_t* left, const char* code, const string& attribute
+) except -1:
     if not left[0]:
         return 0
     left[0] -= 1

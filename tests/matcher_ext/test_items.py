@@ -102,6 +102,22 @@ def test_changed_entries_take_their_place_among_the_others(
         assert text == b",".join(map(text_of, best))
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=70), st.integers(1, 80))
+def test_equal_ranks_are_ordered_by_id(campaigns: list[int], limit: int) -> None:
+    """Few are ordered by counting, many and equal ones by comparing."""
+    ids = range(1, len(campaigns) + 1)
+    snapshot = freeze(dict.fromkeys(ids, "true"))
+    offsets = numpy.cumsum([0, *(len(text_of(entry_id)) for entry_id in ids)])
+    drawn = {**columns(len(campaigns)), "campaigns": numpy.array(campaigns)}
+    content = b"".join(map(text_of, ids))
+    items = Items(snapshot, snapshot.ids, numpy.zeros(len(campaigns)), offsets, content, **drawn)
+    best = sorted(ids, key=lambda entry_id: (campaigns[entry_id - 1], entry_id))[:limit]
+    text, count = answer_visit(snapshot, items, None, None, {}, by_campaign=True, limit=limit)
+    assert text == b",".join(map(text_of, best))
+    assert count == len(campaigns)
+
+
 def test_campaigns_that_are_not_wanted_are_left_out() -> None:
     snapshot = freeze({7: "true", 8: "true", 9: "true"})
     items = make_items(snapshot, {7: 0.0, 8: 1.0, 9: 2.0})

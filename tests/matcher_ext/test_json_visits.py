@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from exchange.serving.problems import ProblemError
 from exchange.serving.visits import flatten
+from matcher_ext import ATree
 from matcher_ext.requests import BidReader, Stamps
 from matcher_ext.requests.typed_visits import read_mapping, read_request
 from targeting import Catalog
@@ -136,3 +137,22 @@ def test_numbers_are_read_to_the_last_bit(number: object) -> None:
 def test_objects_may_be_as_deep_as_the_general_reader_lets_them(depth: int) -> None:
     body = b'{"visit":' + b'{"a":' * depth + b"1" + b"}" * (depth + 1)
     assert agree(body) == (depth < 9)
+
+
+@pytest.mark.parametrize("length", range(1, 26))
+def test_names_and_values_are_compared_to_their_last_byte(length: int) -> None:
+    """A name that came before is compared with the next one, whatever its length is."""
+    name, value = "n" * length, "v" * length
+    catalog = Catalog.of(**{name: "string", "other": "integer"})
+    reader = BidReader(catalog.compiled, [], {}, str, (), set())
+    index = ATree(catalog)
+    index.insert(1, f"{name} = '{value}'")
+    snapshot = index.freeze()
+    assert snapshot.match({name: value}) == [1]
+    for place in range(length):
+        changed = "n" * place + "x" + "n" * (length - place - 1)
+        for each in (name, changed):
+            body = json.dumps({"publisher": "a", "visit": {each: value}}).encode()
+            ((_, read, _, unknown, _),) = read_request(reader, Stamps((), "place"), body, NOON)
+            assert (read, unknown) == (({}, {each}) if each == changed else ({name: value}, set()))
+        assert snapshot.match({name: value[:place] + "x" + value[place + 1 :]}) == []

@@ -274,6 +274,16 @@ def test_visits_of_every_shape(
     ways.is_compiled(body, key)
 
 
+def test_names_with_a_character_that_needs_an_escape_at_any_place(ways: BothWays) -> None:
+    """They are written into warnings, and looked at eight bytes at a time."""
+    for length in range(1, 20):
+        names = ["~" * place + sign + "~" * (length - place - 1)
+                 for place in range(length) for sign in '"\\\n\x1f\x20!#[]\x7f\x80é']  # fmt: skip
+        for start in range(0, len(names), 40):
+            visit = dict.fromkeys(names[start : start + 40], 1)
+            assert ways.is_compiled(encode({"visit": visit}))
+
+
 @bounded
 @given(
     flat_visits | nested_visits, st.integers(0, 10_000), st.binary(max_size=2), st.integers(0, 2)

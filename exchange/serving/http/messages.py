@@ -44,6 +44,22 @@ class Request:
         self.speaks_1_0 = False
         self.problem: ProblemError | None = None
 
+    def with_body(self, body: bytes) -> Request:
+        """The same request once more, with another body, as it was read."""
+        made = Request.__new__(Request)
+        made.route = self.route
+        made.address = self.address
+        made.method = self.method
+        made.path = self.path
+        made.query = self.query
+        made.authorization = self.authorization
+        made.body = body
+        made.is_forwarded = self.is_forwarded
+        made.keeps_alive = True
+        made.speaks_1_0 = self.speaks_1_0
+        made.problem = None
+        return made
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

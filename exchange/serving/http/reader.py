@@ -23,6 +23,7 @@ from exchange.serving.http.messages import (
     malformed,
     own_fault,
 )
+from exchange.serving.http.repeated_heads import MOST_DIGITS, RepeatedHead
 from exchange.serving.problems import ProblemError, method_not_allowed, too_large
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,9 @@ FIELD_BYTES = 4  # beside name and value
 MOST_BLANK_BYTES = 1024
 # Chunks of a single byte each have several bytes of framing.
 FRAMING_PER_BYTE = 16
+# Heads of a connection that are kept for the next request: who sends another one each time is not
+# worth the while.
+MOST_KEPT_HEADS = 8
 UPGRADING = frozenset((b"connection", b"upgrade", b"http2-settings"))
 
 
@@ -67,8 +71,10 @@ class RequestReader:
         "_head_bytes",
         "_head_limit",
         "_headers",
+        "_heads_left",
         "_is_admitted",
         "_parser",
+        "_repeated",
         "_request",
         "_routes",
         "_target",
@@ -87,6 +93,8 @@ class RequestReader:
         self.stage = Stage.BETWEEN
         self.number = 0
         self.wants_continue = False
+        self._repeated: RepeatedHead | None = None
+        self._heads_left = MOST_KEPT_HEADS
         self._begin()
 
     @property
@@ -95,14 +103,37 @@ class RequestReader:
         return len(self._body) if self.stage is Stage.BODY else 0
 
     def feed(self, data: bytes) -> None:
-        if self.stage is Stage.OVER:
+        if self.stage is Stage.OVER or self._read_repeated(data):
             return
         before = (self.stage, self.number, self._body_bytes)
         self._parse(data)
+        if before[0] is Stage.BETWEEN and self.number == before[1] + 1:
+            self._keep_head(data)
         if (self.stage, self.number) == before[:2]:
             self._count_framing(len(data) - (self._body_bytes - before[2]))
         if self.stage is Stage.BODY:
             self._admit()
+
+    def _read_repeated(self, data: bytes) -> bool:
+        """Whether these bytes are a whole request with the head of the one before it. The parser
+        stands between two requests then, and need not know of it."""
+        if self._repeated is None or self.stage is not Stage.BETWEEN or self._framing_bytes:
+            return False
+        request = self._repeated.read(data)
+        if request is None:
+            return False
+        self.number += 1
+        self.ready.append(request)
+        return True
+
+    def _keep_head(self, data: bytes) -> None:
+        """Of bytes with which one request began, if it is whole and nobody refused it."""
+        is_plain = self.stage is Stage.BETWEEN and b"upgrade" not in self._headers
+        is_short = self._head_bytes + len(self._target) + MOST_DIGITS <= self._head_limit
+        if not (is_plain and is_short and self._heads_left) or self._request.problem is not None:
+            return
+        self._heads_left -= 1
+        self._repeated = RepeatedHead.of(data, self._request)
 
     def _parse(self, data: bytes) -> None:
         try:

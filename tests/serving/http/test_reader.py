@@ -105,6 +105,61 @@ def test_one_byte_at_a_time() -> None:
     assert seen([stream[i : i + 1] for i in range(len(stream))]) == seen([stream])
 
 
+HEADS = [
+    b"POST /a HTTP/1.1\r\nHost: a\r\nAuthorization: key\r\nContent-Length: %d\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nHost: a\r\ncontent-length:%d\r\nAuthorization: key\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nHost: a\r\ncontent-length:%d\r\nAuthorization: kex\r\n\r\n",
+    b"POST /b HTTP/1.1\r\nHost: a\r\nAuthorization: key\r\nContent-Length: %d\r\n\r\n",
+    b"PUT /a HTTP/1.1\r\nHost: a\r\nAuthorization: key\r\nContent-Length: %d\r\n\r\n",
+    b"POST /a HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: %d\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nHost: a\r\nX-Content-Length: 3\r\nContent-Length: 0%d\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+    b"\r\nPOST /a HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+]
+BODIES = st.one_of(st.binary(max_size=110), st.sampled_from([b"\r\n\r\n", b"7\r\n\r\nabc"]))
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADS), BODIES, st.sampled_from([0, 0, 0, 0, -1, 1]),
+            st.sampled_from([b"", b"", b"", b"\r\n", b"\r\n\r\n"]),
+        ),
+        max_size=6,
+    )
+)  # fmt: skip
+def test_heads_that_come_again_are_read_as_the_first_time(
+    requests: list[tuple[bytes, bytes, int, bytes]],
+) -> None:
+    """Those that come by themselves may be known from the one before; those in one piece not."""
+    pieces = [
+        head % max(len(body) + more, 0) + body + behind for head, body, more, behind in requests
+    ]
+    assert seen(pieces, OpenDoor()) == seen([b"".join(pieces)], OpenDoor())
+
+
+def test_a_head_that_comes_again_needs_no_parser() -> None:
+    read = reader()
+    read.feed(post(b"one", b"X: y", path=b"/1"))
+    del read._parser
+    read.feed(post(b"twelve bytes", b"X: y", path=b"/1"))
+    first, second = read.ready
+    assert second.body == b"twelve bytes"
+    for name in set(Request.__slots__) - {"body"}:
+        assert getattr(second, name) == getattr(first, name)
+    assert read.number == 2
+    assert read.stage is Stage.BETWEEN
+
+
+def test_a_request_that_comes_again_in_pieces_is_the_parsers() -> None:
+    whole = post(b"one")
+    for cut in range(1, len(whole)):
+        found, _ = seen([whole, whole[:cut], whole[cut:], whole])
+        assert [each[2] for each in found] == [b"one"] * 3
+
+
 AMBIGUOUS = {
     "two lengths": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\n",
     "the same length twice": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
