@@ -33,8 +33,8 @@ SEEN = [city for city in CITIES if city not in ("Berln", "Gotham")]
 PASTE = """(text) => {
   const data = new DataTransfer();
   data.setData("text/plain", text);
-  const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-  document.activeElement.dispatchEvent(event);
+  const how = { clipboardData: data, bubbles: true, cancelable: true };
+  document.activeElement.dispatchEvent(new ClipboardEvent("paste", how));
 }"""
 
 

@@ -20,9 +20,8 @@ const EMPTY_TEST = {
 };
 export const test = (fields, notes) => make("test", { ...EMPTY_TEST, ...fields }, notes);
 
-export function copy({ kind, notes, ...fields }) {
-  const children = fields.children?.map(copy);
-  return make(kind, children ? { children } : fields, notes);
+export function copy({ id: _, kind, notes, ...fields }) {
+  return make(kind, fields.children ? { children: fields.children.map(copy) } : fields, notes);
 }
 
 const types = new Map();

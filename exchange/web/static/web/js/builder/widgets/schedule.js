@@ -55,12 +55,15 @@ function printDay(hours) {
   return spans.map(([from, to]) => (to - from === 24 ? "" : ` ${clock(from)}-${clock(to)}`));
 }
 
+// A whole day is one empty span: not the same as none.
+const isAlike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
 export function printSchedule(hours) {
   const days = DAYS.map((_, day) => printDay(hours.slice(day * 24, day * 24 + 24)));
   const entries = [];
   for (let day = 0; day < 7; ) {
     let last = day;
-    while (last < 6 && String(days[last + 1]) === String(days[day])) last += 1;
+    while (last < 6 && isAlike(days[last + 1], days[day])) last += 1;
     const name = last > day ? `${DAYS[day]}-${DAYS[last]}` : DAYS[day];
     entries.push(...days[day].map((span) => name + span));
     day = last + 1;
