@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from django.core.exceptions import ValidationError as ServiceError
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -68,10 +69,12 @@ class ValidateExpression(APIView):
     def post(self, request: Request) -> Response:
         refuse_large_body(request)
         given = read(ExpressionText, request.data)
-        asked = {"organisation_id": owner_of(request, given), "name": given.get("name") or None}
+        owner_id, name = owner_of(request, given), given.get("name") or None
         if "document" in given:
-            return Response(judge_document(given["document"], **asked))
-        return Response(judge_text(given["text"], **asked))
+            judged = judge_document(given["document"], organisation_id=owner_id, name=name)
+        else:
+            judged = judge_text(given["text"], organisation_id=owner_id, name=name)
+        return Response(judged)
 
 
 class Vocabulary(APIView):
@@ -104,9 +107,10 @@ class KeepList(APIView):
     def post(self, request: Request) -> Response:
         refuse_large_body(request)
         given = read(NewList, request.data)
-        kept = ValueList(
-            organisation_id=owner_of(request, given), name=given["name"], type=given["type"]
-        )
+        owner_id = owner_of(request, given)
+        if owner_id is None:
+            raise PermissionDenied
+        kept = ValueList(organisation_id=owner_id, name=given["name"], type=given["type"])
         try:
             save_value_list(value_list=kept, values=given["values"], by=cast("User", request.user))
         except ServiceError as error:

@@ -54,13 +54,13 @@ def describe_attribute(attribute: Attribute, sampled: SampledTraffic) -> Documen
 
 
 def describe_audiences(mine: Q) -> list[Document]:
-    rows = Audience.objects.kept().filter(mine).order_by("name").values("name", "description")
-    return list(rows)
+    rows = Audience.objects.kept().filter(mine).order_by("name")
+    return [dict(row) for row in rows.values("name", "description")]
 
 
 def describe_lists(mine: Q) -> list[Document]:
     rows = ValueList.objects.kept().filter(mine).order_by("name")
-    return list(rows.values("name", "type", "value_count"))
+    return [dict(row) for row in rows.values("name", "type", "value_count")]
 
 
 def find_values(name: str, wanted: str) -> list[Document]:
