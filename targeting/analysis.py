@@ -7,7 +7,7 @@ be decided within the budget is said to be undecided, and never called a finding
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -26,7 +26,17 @@ from targeting.search import (
     is_true,
     resolve,
 )
-from targeting.tree import And, Constant, Node, Or, Predicate, Reference, children_of, walk
+from targeting.tree import (
+    And,
+    Constant,
+    Node,
+    Or,
+    Predicate,
+    Reference,
+    children_of,
+    walk,
+    walk_paths,
+)
 
 DEFAULT_BUDGET = 100_000  # nodes looked at: a fraction of a second
 MAX_PAIRS = 400
@@ -47,12 +57,15 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`owners`: of a conflict, whose each condition is; None for the campaign's, or an edge."""
+    """`owners`: of a conflict, whose each condition is; None for the campaign's, or an edge.
+    `paths`: where the conditions stand in the expression's JSON form; what an audience says stands
+    where the audience is named."""
 
     kind: FindingKind
     message: str
     conditions: tuple[str, ...]
     owners: tuple[str | None, ...] = ()
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,7 @@ def analyse(expression: Expression, *, budget: int = DEFAULT_BUDGET) -> Analysis
         root = resolve(expression.root, analyser.context, analyser.budget)
     except OutOfBudgetError:
         return Analysis(tuple(findings), is_decided=False)
+    analyser.places = locate(expression.root, root)
     findings += [*analyser.find_constant_parts(root), *analyser.find_redundancy(root)]
     return Analysis(tuple(findings), analyser.is_decided)
 
@@ -127,7 +141,38 @@ def retired_attributes(expression: Expression) -> Iterator[Finding]:
     for name in sorted(expression.attributes):
         if expression.catalog[name].retired:
             message = f"`{name}` is retired: visits no longer carry it"
-            yield Finding(FindingKind.RETIRED, message, (name,))
+            paths = tuple(
+                path
+                for path, node in walk_paths(expression.root)
+                if isinstance(node, Predicate) and node.attribute == name
+            )
+            yield Finding(FindingKind.RETIRED, message, (name,), paths=paths)
+
+
+Places = Mapping[int, tuple[str, ...]]
+
+
+def locate(root: Node, resolved: Node) -> Places:
+    """The paths at which each node of the resolved tree stands in the tree that it was made of, by
+    the node's identity: equal conditions at two places are two."""
+    places: dict[int, tuple[str, ...]] = {}
+
+    def visit(path: str, node: Node) -> None:
+        known = places.get(id(node), ())
+        places[id(node)] = known if path in known else (*known, path)
+
+    def follow(steps: Iterator[tuple[str, Node]], node: Node) -> None:
+        path, original = next(steps)
+        visit(path, node)
+        if isinstance(original, Reference):
+            for below in walk(node):
+                visit(path, below)
+            return
+        for child in children_of(node):
+            follow(steps, child)
+
+    follow(walk_paths(root), resolved)
+    return places
 
 
 class Analyser:
@@ -137,6 +182,12 @@ class Analyser:
         self.context = context
         self.budget = budget
         self.is_decided = True
+        self.places: Places = {}
+
+    def paths_of(self, *nodes: Node) -> tuple[str, ...]:
+        return tuple(
+            dict.fromkeys(path for node in nodes for path in self.places.get(id(node), ()))
+        )
 
     def note(self, answer: Answer) -> Answer:
         if answer is Answer.NOT_DECIDED:
@@ -165,16 +216,20 @@ class Analyser:
             texts = tuple(brief(part) for _, part in core)
             if isinstance(node, And) and len(core) > 1:
                 said = " and ".join(f"`{part}`" for part in texts)
-                yield Finding(FindingKind.NEVER, f"{said} are never true together", texts)
+                message = f"{said} are never true together"
+                paths = self.paths_of(*(part for _, part in core))
+                yield Finding(FindingKind.NEVER, message, texts, paths=paths)
             else:
-                text = brief(node)
-                yield Finding(FindingKind.NEVER, f"`{text}` is never true", (text,))
+                yield self.find_one(FindingKind.NEVER, node, "is never true")
         elif self.note(ask([node], is_not_true, self.context, self.budget)) is Answer.NO:
-            text = brief(node)
-            yield Finding(FindingKind.ALWAYS, f"`{text}` is always true", (text,))
+            yield self.find_one(FindingKind.ALWAYS, node, "is always true")
         else:
             for child in children_of(node):
                 yield from self.find_constant_parts(child)
+
+    def find_one(self, kind: FindingKind, node: Node, said: str) -> Finding:
+        text = brief(node)
+        return Finding(kind, f"`{text}` {said}", (text,), paths=self.paths_of(node))
 
     def find_redundancy(self, root: Node) -> Iterator[Finding]:
         """Pairs in one group of which one adds nothing."""
@@ -189,11 +244,12 @@ class Analyser:
         for left, right in pairs:
             if left == right:
                 text = brief(left)
-                yield Finding(FindingKind.REPEATED, f"`{text}` is there twice", (text, text))
+                message, paths = f"`{text}` is there twice", self.paths_of(left, right)
+                yield Finding(FindingKind.REPEATED, message, (text, text), paths=paths)
             elif self.adds_nothing(group, left, right, is_top=is_top):
-                yield subsumed(right, left)
+                yield self.find_subsumed(right, left)
             elif self.adds_nothing(group, right, left, is_top=is_top):
-                yield subsumed(left, right)
+                yield self.find_subsumed(left, right)
 
     def adds_nothing(self, group: And | Or, kept: Node, left_out: Node, *, is_top: bool) -> bool:
         """Whether the group means the same with `kept` alone. At the top only matches count;
@@ -206,11 +262,10 @@ class Analyser:
             asked = ask([both, kept], differ, self.context, self.budget)
         return self.note(asked) is Answer.NO
 
-
-def subsumed(left_out: Node, kept: Node) -> Finding:
-    texts = brief(left_out), brief(kept)
-    message = f"`{texts[0]}` adds nothing to `{texts[1]}`"
-    return Finding(FindingKind.SUBSUMED, message, texts)
+    def find_subsumed(self, left_out: Node, kept: Node) -> Finding:
+        texts = brief(left_out), brief(kept)
+        message = f"`{texts[0]}` adds nothing to `{texts[1]}`"
+        return Finding(FindingKind.SUBSUMED, message, texts, paths=self.paths_of(left_out))
 
 
 def find_pairs(nodes: Sequence[Node]) -> tuple[list[tuple[Node, Node]], bool]:

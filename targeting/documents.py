@@ -6,8 +6,9 @@
     "count": true (the test is of the number of elements), with "list": "name" in place of values.
     Any of them may carry "notes": [{"text": "..", "disabled": true}].
 
-A polygon's values are points `[lat, lon]`, a circle's `[lat, lon, km]`. Reading only gives a tree
-its shape; types are checked by the one parser, on the printed text.
+A polygon's values are points `[lat, lon]`, a circle's `[lat, lon, km]`. A whole number that a
+browser would round is `{"integer": "9007199254740993"}`. Reading only gives a tree its shape; types
+are checked by the one parser, on the printed text.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from targeting.tree import (
 Document = dict[str, Any]
 GROUPS: dict[str, type[Group]] = {"and": And, "or": Or, "xor": Xor, "xnor": Xnor}
 MAX_LEVELS = 200
+LARGEST_EXACT = 2**53 - 1  # of the whole numbers that a float tells apart
+WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 MARK_NAME = re.compile(r"\w+([.-]\w+)*", re.ASCII)  # of definitions and lists
 
 
@@ -85,8 +88,13 @@ def predicate_document(node: Predicate) -> Document:
         pairs = zip(node.operands[::2], node.operands[1::2], strict=True)
         document["values"] = [list(pair) for pair in pairs]
     elif node.operands:
-        document["values"] = list(node.operands)
+        document["values"] = [write_value(value) for value in node.operands]
     return document
+
+
+def write_value(value: Operand) -> Operand | Document:
+    is_exact = not isinstance(value, int) or abs(value) <= LARGEST_EXACT
+    return value if is_exact else {"integer": str(value)}
 
 
 def from_document(document: Any, path: str = "", level: int = 0) -> Node:
@@ -178,9 +186,18 @@ def read_values(content: Any, path: str) -> tuple[Operand, ...]:
     if not isinstance(content, list | tuple):
         refuse(f"{path}.values".lstrip("."), "a list is expected")
     values: list[Operand] = []
-    for value in content:
+    for value in map(read_value, content):
         flat = value if isinstance(value, list | tuple) else [value]
         if not all(isinstance(part, bool | int | float | str) for part in flat):
             refuse(f"{path}.values".lstrip("."), "values are texts, numbers, true or false")
         values.extend(flat)
     return tuple(values)
+
+
+def read_value(value: Any) -> Any:
+    """A large whole number out of its text; everything else as it is."""
+    if isinstance(value, Mapping) and set(value) == {"integer"}:
+        text = value["integer"]
+        if isinstance(text, str) and WHOLE.fullmatch(text):
+            return int(text)
+    return value

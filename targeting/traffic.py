@@ -7,12 +7,12 @@ traffic, not about meaning: an expression may be right and early.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from targeting.catalog import AttributeType
+from targeting.catalog import Attribute, AttributeType
 from targeting.expression import Expression
 from targeting.printer import print_value
-from targeting.tree import And, Node, Not, Operand, Or, Predicate, walk
+from targeting.tree import And, Node, Not, Operand, Or, Predicate, walk, walk_paths
 
 RARE = 0.05
 MAX_NAMED = 5
@@ -37,12 +37,14 @@ class Traffic:
 class Exclusion:
     """A condition that asks for the absence of something, and is undefined, not true, where the
     visit does not say `needs`; `share` of the visits do not, None: nobody counted. `is_denied`: it
-    stands under a `not`, and asks for the presence there."""
+    stands under a `not`, and asks for the presence there. `paths` are those of all conditions that
+    leave the same visits out."""
 
     condition: Predicate
     needs: str
     share: float | None
     is_denied: bool = False
+    paths: tuple[str, ...] = ()
 
 
 def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
@@ -52,15 +54,24 @@ def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
         for node in walk(expression.root)
         if isinstance(node, Predicate) and node.operator in PRESENCE
     }
+    paths = {id(node): path for path, node in walk_paths(expression.root)}
     found: dict[str, Exclusion] = {}
     for node, is_denied in negative_conditions(expression.root):
         attribute = expression.catalog[node.attribute]
-        needs = OFFSET if attribute.type is AttributeType.TIMESTAMP_LOCAL else attribute.name
+        needs = needed_by(node, attribute)
         rate = traffic.fill_rates.get(needs)
-        if needs in told or attribute.required or needs in found or rate == 1:
+        if needs in told or attribute.required or rate == 1:
             continue
-        found[needs] = Exclusion(node, needs, None if rate is None else 1 - rate, is_denied)
+        share = None if rate is None else 1 - rate
+        first = found.get(needs) or Exclusion(node, needs, share, is_denied)
+        found[needs] = replace(first, paths=(*first.paths, paths[id(node)]))
     return list(found.values())
+
+
+def needed_by(node: Predicate, attribute: Attribute) -> str:
+    """What a visit must say so that the condition is true or false of it."""
+    is_local = attribute.type is AttributeType.TIMESTAMP_LOCAL
+    return OFFSET if is_local and node.operator == "during" else attribute.name
 
 
 def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tuple[Predicate, bool]]:
@@ -80,7 +91,7 @@ def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tupl
 def find_rare(expression: Expression, traffic: Traffic, *, rare: float = RARE) -> list[str]:
     """Attributes below the fill rate, then values never seen; as sentences."""
     return [
-        *rare_attributes(expression, traffic, rare),
+        *(sentence for _, sentence in rare_attributes(expression, traffic, rare)),
         *(
             sentence
             for node in walk(expression.root)
@@ -90,12 +101,15 @@ def find_rare(expression: Expression, traffic: Traffic, *, rare: float = RARE) -
     ]
 
 
-def rare_attributes(expression: Expression, traffic: Traffic, rare: float) -> Iterator[str]:
+def rare_attributes(
+    expression: Expression, traffic: Traffic, rare: float
+) -> Iterator[tuple[str, str]]:
+    """Names, each with a sentence."""
     for name in sorted(expression.attributes):
         rate = traffic.fill_rates.get(name)
         if rate is not None and rate < rare:
             share = "no visit carries" if rate == 0 else f"only {rate:.1%} of visits carry"
-            yield f"{share} `{name}`"
+            yield name, f"{share} `{name}`"
 
 
 def unseen_values(node: Predicate, expression: Expression, traffic: Traffic) -> Iterator[str]:

@@ -118,6 +118,17 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def walk_paths(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
+    """As `walk`, each with its path in the tree's JSON form: `and.2.not.or.0`; the root's is ""."""
+    yield path, node
+    below = f"{path}." if path else ""
+    if isinstance(node, Not):
+        yield from walk_paths(node.child, f"{below}not")
+    elif isinstance(node, And | Or | Xor | Xnor):
+        for index, child in enumerate(node.children):
+            yield from walk_paths(child, f"{below}{CONNECTIVES[type(node)]}.{index}")
+
+
 def without_notes(node: Node) -> Node:
     """The same meaning, without comments and disabled conditions."""
     if isinstance(node, And | Or | Xor | Xnor):

@@ -1,100 +1,138 @@
-"""The REST views: check the input, call one service, render."""
+"""What the editor of expressions asks: check the input, call one service, render."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
+from django.core.exceptions import ValidationError as ServiceError
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from exchange.accounts.models import User
-from exchange.market.advice import Hint, advise
-from exchange.market.services import check_expression
+from exchange.api.judging import judge_document, judge_text
+from exchange.market.models import ValueList
+from exchange.market.services import save_value_list
 from exchange.market.visibility import find_owner_id
+from exchange.market.vocabulary import describe_vocabulary, find_holder, find_values
 from exchange.serving.problems import ProblemError
-from targeting import ExpressionError
 
 MAX_BODY_BYTES = 512 * 1024
 
 
-class ExpressionText(serializers.Serializer[None]):
+class Owner(serializers.Serializer[None]):
     """`party` or `organisation` is whose expression it becomes, by number or name as the form has
-    it; `name` what it will be known by, if it is an audience."""
+    it."""
 
-    # An empty text is a mistake in the expression, with its own message, not a malformed request.
-    text = serializers.CharField(allow_blank=True, trim_whitespace=False)
     party = serializers.CharField(allow_blank=True, max_length=200, required=False)
     organisation = serializers.CharField(allow_blank=True, max_length=200, required=False)
+
+
+class ExpressionText(Owner):
+    """Either as text or in its JSON form; `name` is what it will be known by, if it is an
+    audience."""
+
+    # An empty text is a mistake in the expression, with its own message, not a malformed request.
+    text = serializers.CharField(allow_blank=True, trim_whitespace=False, required=False)
+    document = serializers.JSONField(required=False)
     name = serializers.CharField(allow_blank=True, max_length=200, required=False)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if ("text" in given) is ("document" in given):
+            raise serializers.ValidationError({"text": "Either `text` or `document` is needed."})
+        return given
+
+
+class ValuesAsked(serializers.Serializer[None]):
+    attribute = serializers.CharField(max_length=200)
+    q = serializers.CharField(allow_blank=True, max_length=200, required=False, default="")
+
+
+class ValuesGiven(serializers.Serializer[None]):
+    value = serializers.ListField(child=serializers.CharField(max_length=4_000), max_length=200)
+
+
+class NewList(Owner):
+    name = serializers.CharField(max_length=80)
+    values = serializers.ListField(child=serializers.CharField(max_length=4_000), min_length=1)
+    type = serializers.ChoiceField(ValueList.Type.choices)
 
 
 class ValidateExpression(APIView):
-    """The editor's live check: what is wrong, where; if nothing is, the canonical text, what it
-    says in words, and what is remarkable about it."""
+    """The editor's live check: what is wrong, where; if nothing is, the canonical text, the JSON
+    form with the place of each node, what it says in words, and what is remarkable about it."""
 
     def post(self, request: Request) -> Response:
         refuse_large_body(request)
-        form = ExpressionText(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
-        owner_id = find_owner_id(
-            cast("User", request.user),
-            party=given.get("party", ""),
-            organisation=given.get("organisation", ""),
-        )
+        given = read(ExpressionText, request.data)
+        owner_id, name = owner_of(request, given), given.get("name") or None
+        if "document" in given:
+            judged = judge_document(given["document"], organisation_id=owner_id, name=name)
+        else:
+            judged = judge_text(given["text"], organisation_id=owner_id, name=name)
+        return Response(judged)
+
+
+class Vocabulary(APIView):
+    """What an expression may be made of: attributes, audiences, lists, places."""
+
+    def get(self, request: Request) -> Response:
+        given = read(Owner, request.query_params)
+        return Response(describe_vocabulary(owner_of(request, given)))
+
+
+class Values(APIView):
+    """Values of an attribute, as one types the beginning of one."""
+
+    def get(self, request: Request) -> Response:
+        given = read(ValuesAsked, request.query_params)
+        return Response({"values": find_values(given["attribute"], given["q"])})
+
+
+class Holder(APIView):
+    """Which attribute has most of these values: what somebody pastes is a list of what?"""
+
+    def get(self, request: Request) -> Response:
+        given = read(ValuesGiven, {"value": request.query_params.getlist("value")})
+        return Response({"attribute": find_holder(given["value"])})
+
+
+class KeepList(APIView):
+    """Keeps the values of a condition as a list that others can use as well."""
+
+    def post(self, request: Request) -> Response:
+        refuse_large_body(request)
+        given = read(NewList, request.data)
+        owner_id = owner_of(request, given)
+        if owner_id is None:
+            raise PermissionDenied
+        kept = ValueList(organisation_id=owner_id, name=given["name"], type=given["type"])
         try:
-            expression = check_expression(
-                text=given["text"], organisation_id=owner_id, name=given.get("name") or None
-            )
-        except ExpressionError as error:
-            return Response(
-                {
-                    "valid": False,
-                    "canonical": None,
-                    "errors": describe(error),
-                    "sentence": None,
-                    "warnings": [],
-                }
-            )
-        advice = advise(expression, given["text"])
+            save_value_list(value_list=kept, values=given["values"], by=cast("User", request.user))
+        except ServiceError as error:
+            raise serializers.ValidationError({"name": error.messages}) from error
         return Response(
-            {
-                "valid": True,
-                "canonical": expression.text,
-                "errors": [],
-                "sentence": advice.sentence,
-                "warnings": [describe_hint(hint) for hint in advice.hints],
-            }
+            {"name": kept.name, "type": kept.type, "value_count": kept.value_count},
+            status=HTTPStatus.CREATED,
         )
 
 
-def describe_hint(hint: Hint) -> dict[str, object]:
-    place = hint.place
-    return {
-        "kind": hint.kind,
-        "message": hint.message,
-        "suggestion": hint.suggestion,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
-        "length": place.length if place else None,
-    }
+def read(form: type[serializers.Serializer[None]], data: Any) -> dict[str, Any]:
+    checked = form(data=data)
+    checked.is_valid(raise_exception=True)
+    return cast("dict[str, Any]", checked.validated_data)
 
 
-def describe(error: ExpressionError) -> list[dict[str, object]]:
-    return [
-        {
-            "code": problem.code,
-            "line": problem.line,
-            "column": problem.column,
-            "length": problem.length,
-            "message": problem.message,
-            "suggestion": problem.suggestion,
-        }
-        for problem in error.errors
-    ]
+def owner_of(request: Request, given: Mapping[str, Any]) -> int | None:
+    return find_owner_id(
+        cast("User", request.user),
+        party=given.get("party", ""),
+        organisation=given.get("organisation", ""),
+    )
 
 
 def refuse_large_body(request: Request) -> None:

@@ -2,25 +2,22 @@
 
 What it says in plain words; conditions that are never or always true, repeated or retired; values
 that no sampled visit has, and countries by another name; what a negative condition leaves out for
-want of a value. Each with its place in the text where it has one.
+want of a value. Each with the paths of its conditions, and with its place in the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import partial
+from dataclasses import dataclass, replace
 
-from exchange.market.countries import find_country
+from exchange.market.strange_values import StrangeValue, find_strange
 from exchange.market.traffic import SampledTraffic, sample_traffic
-from exchange.market.uses import TOKEN
-from targeting import Catalog, Expression
+from targeting import Expression
 from targeting.analysis import analyse, brief
-from targeting.printer import print_value
 from targeting.prose import describe
-from targeting.traffic import WHOLE_VALUES, Exclusion, find_excluded, rare_attributes
-from targeting.tree import Predicate, walk
+from targeting.spans import Spans, spans_of
+from targeting.traffic import Exclusion, find_excluded, rare_attributes
+from targeting.tree import Predicate, walk_paths
 
 BUDGET = 10_000  # nodes that the analysis may look at: people wait for it
 LONGEST_ANALYSED = 20_000  # characters
@@ -40,12 +37,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """`suggestion` says how to write it instead, if that is known."""
+    """`suggestion` says how to write it instead, if that is known. `paths` are those of the
+    conditions that it is about; `values` those of theirs that it is about, if it is about some."""
 
     kind: str
     message: str
     suggestion: str = ""
     place: Place | None = None
+    paths: tuple[str, ...] = ()
+    values: tuple[StrangeValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,67 +54,71 @@ class Advice:
     hints: tuple[Hint, ...]
 
 
-def advise(expression: Expression, text: str) -> Advice:
+def advise(expression: Expression, text: str, spans: Spans | None = None) -> Advice:
     """`text` is what was typed, which the expression was read from."""
     sampled = sample_traffic(expression.catalog)
+    spans = spans_of(expression, text) if spans is None else spans
     found = [
         *find_suspicious(expression),
-        *find_strange_values(expression, text, sampled),
+        *tell_strange_values(expression, text, spans, sampled),
         *tell_rare(expression, sampled),
         *tell_excluded(expression, sampled),
     ]
-    return Advice(describe(expression), tuple(found[:MOST_TOLD]))
+    placed = (place_hint(hint, text, spans) for hint in found[:MOST_TOLD])
+    return Advice(describe(expression), tuple(placed))
+
+
+def place_hint(hint: Hint, text: str, spans: Spans) -> Hint:
+    """At its value if it is about one, else at its first condition."""
+    if len(hint.values) == 1 and hint.values[0].span:
+        return replace(hint, place=place_of(text, *hint.values[0].span))
+    if hint.paths and hint.paths[0] in spans:
+        return replace(hint, place=place_of(text, *spans[hint.paths[0]]))
+    return hint
 
 
 def find_suspicious(expression: Expression) -> Iterator[Hint]:
     if len(expression.text) > LONGEST_ANALYSED:
         return
     for finding in analyse(expression, budget=BUDGET).findings:
-        yield Hint(str(finding.kind), finding.message)
+        yield Hint(str(finding.kind), finding.message, paths=finding.paths)
 
 
-def find_strange_values(
-    expression: Expression, text: str, sampled: SampledTraffic
+def tell_strange_values(
+    expression: Expression, text: str, spans: Spans, sampled: SampledTraffic
 ) -> Iterator[Hint]:
-    """Countries that are written otherwise, and values that were never seen."""
-    for node in walk(expression.root):
-        if not isinstance(node, Predicate) or node.counted or node.operator not in VALUED:
+    """One hint for a condition and kind, however many values of it are strange."""
+    for path, node in walk_paths(expression.root):
+        if not isinstance(node, Predicate):
             continue
-        seen = sampled.traffic.values.get(node.attribute)
-        is_wanted = not node.negated and node.operator in WHOLE_VALUES
-        find = partial(find_literal, text, expression.catalog, node.attribute)
-        for value in node.operands:
-            country = find_meant_country(node.attribute, value)
-            if country and (seen is None or value not in seen):
-                message = f"visits say `{print_value(country)}`, not `{print_value(value)}`"
-                yield Hint("alias", message, f"write `{print_value(country)}`", find(value))
-            elif is_wanted and seen is not None and value not in seen:
-                message = f"no visit has `{print_value(value)}` in `{node.attribute}` ({sampled})"
-                near = find_near(value, seen)
-                yield Hint("unseen", message, near and f"did you mean `{near}`?", find(value))
+        attribute = expression.catalog[node.attribute]
+        strange = find_strange(node, attribute, text, spans[path], sampled)
+        for kind in ("alias", "unseen"):
+            values = tuple(value for value in strange if value.kind == kind)
+            if len(values) == 1:
+                (only,) = values
+                yield Hint(kind, only.message, only.suggestion, paths=(path,), values=values)
+            elif values:
+                message = COUNTED[kind].format(len(values), len(node.operands), node.attribute)
+                said = f"{message} ({sampled})" if kind == "unseen" else message
+                yield Hint(kind, said, paths=(path,), values=values)
 
 
-VALUED = WHOLE_VALUES | {"!=", "none of"}
-
-
-def find_meant_country(attribute: str, value: object) -> str | None:
-    is_country = attribute.rpartition(".")[2] == "country" and isinstance(value, str)
-    return find_country(str(value)) if is_country else None
-
-
-def find_near(value: object, seen: object) -> str:
-    """What was probably meant: the same in other letters, or nearly the same."""
-    if not isinstance(value, str) or not isinstance(seen, frozenset):
-        return ""
-    texts = sorted(text for text in seen if isinstance(text, str))
-    alike = [text for text in texts if text.casefold() == value.casefold()]
-    near = alike or get_close_matches(value, texts, n=1, cutoff=0.75)
-    return print_value(near[0]) if near else ""
+COUNTED = {
+    "alias": "{} of {} values of `{}` are written otherwise in visits",
+    "unseen": "{} of {} values of `{}` were never seen",
+}
 
 
 def tell_rare(expression: Expression, sampled: SampledTraffic) -> Iterator[Hint]:
-    for said in rare_attributes(expression, sampled.traffic, RARE):
-        yield Hint("rare", f"{said} ({sampled})")
+    told = rare_attributes(expression, sampled.traffic, RARE)
+    for name, said in told:
+        paths = tuple(
+            path
+            for path, node in walk_paths(expression.root)
+            if isinstance(node, Predicate) and node.attribute == name
+        )
+        yield Hint("rare", f"{said} ({sampled})", paths=paths)
 
 
 def tell_excluded(expression: Expression, sampled: SampledTraffic) -> Iterator[Hint]:
@@ -125,7 +129,8 @@ def tell_excluded(expression: Expression, sampled: SampledTraffic) -> Iterator[H
         if excluded.share is not None:
             share = tell_share(excluded.share)
             message = f"{share} of visits do not say `{excluded.needs}` and are excluded"
-        yield Hint("missing", message, f"`{include_missing(excluded)}` includes them")
+        suggestion = f"`{include_missing(excluded)}` includes them"
+        yield Hint("missing", message, suggestion, paths=excluded.paths)
 
 
 def include_missing(excluded: Exclusion) -> str:
@@ -142,17 +147,6 @@ def tell_share(share: float) -> str:
     return f"{percent:.0f} %" if percent < 99 or share == 1 else f"{percent:.1f} %"
 
 
-def find_literal(text: str, catalog: Catalog, attribute: str, value: object) -> Place | None:
-    """Where a text value of an attribute stands: the first one behind that attribute's name."""
-    current = ""
-    for token in TOKEN.finditer(text):
-        if token["name"] in catalog:
-            current = token["name"]
-        elif token["text"] and current == attribute and token["text"][1:-1] == value:
-            return place_of(text, token.start(), len(token[0]))
-    return None
-
-
-def place_of(text: str, start: int, length: int) -> Place:
+def place_of(text: str, start: int, end: int) -> Place:
     before = text[:start]
-    return Place(before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1, length)
+    return Place(before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1, end - start)

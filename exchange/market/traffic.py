@@ -7,8 +7,8 @@ and process; it is read in the background of the first question, bounded in rows
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from targeting import Catalog
+from targeting.catalog import Attribute
 from targeting.traffic import Traffic
 from targeting.visit_log import find_newest_part
 
@@ -32,11 +33,19 @@ COUNTED = frozenset({"string", "string set", "integer", "integer set"})
 
 @dataclass(frozen=True, slots=True)
 class SampledTraffic:
-    """`visits` of a `day` were looked at; none: nothing is known."""
+    """`visits` of a `day` were looked at; none: nothing is known. `counts` says how many of them
+    had each value, the most frequent first."""
 
     traffic: Traffic
     visits: int = 0
     day: str = ""
+    counts: Mapping[str, Mapping[str | int, int]] = field(default_factory=dict)
+
+    def nameable(self, attribute: Attribute) -> Mapping[str | int, int]:
+        """The values that may be offered to whoever writes an expression: what is about one person
+        (a pseudonym, a postal code) is not; a person's segments are words that many share."""
+        is_personal = attribute.personal and not attribute.type.value.endswith("set")
+        return {} if is_personal else self.counts.get(attribute.name, {})
 
     def __str__(self) -> str:
         return f"{self.visits:,} sampled visits of {self.day}"
@@ -67,13 +76,13 @@ def read_sample(path: Path, _written_ns: int, kinds: tuple[tuple[str, str], ...]
         return UNKNOWN
     known = {name: table.column(name) for name in columns}
     rates = {name: 1 - values.null_count / table.num_rows for name, values in known.items()}
-    seen = {
-        name: values
-        for name, kind in kinds
-        if name in known and kind in COUNTED and (values := find_values(known[name])) is not None
+    counts = {
+        name: count_values(known[name]) for name, kind in kinds if name in known and kind in COUNTED
     }
+    seen = {name: found for name, found in counts.items() if len(found) <= MOST_VALUES}
+    frequent = {name: dict(list(found.items())[:MOST_VALUES]) for name, found in counts.items()}
     day = path.parent.name.removeprefix("dt=")
-    return SampledTraffic(Traffic(rates, seen), table.num_rows, day)
+    return SampledTraffic(Traffic(rates, seen), table.num_rows, day, frequent)
 
 
 def file_schema(file: pq.ParquetFile, columns: list[str]) -> pa.Schema:
@@ -96,8 +105,12 @@ def sample_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Reco
         )
 
 
-def find_values(column: pa.ChunkedArray) -> frozenset[str | int] | None:
-    """None if there are too many to know them all."""
+def count_values(column: pa.ChunkedArray) -> dict[str | int, int]:
+    """The most frequent first; one more than can be known all, if there are more."""
     flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
-    values = pc.unique(flat.drop_null())
-    return frozenset(values.to_pylist()) if len(values) <= MOST_VALUES else None
+    counted = pc.value_counts(flat.drop_null())
+    order = pc.sort_indices(counted.field("counts"), sort_keys=[("", "descending")])
+    rows = counted.take(order[: MOST_VALUES + 1])
+    return dict(
+        zip(rows.field("values").to_pylist(), rows.field("counts").to_pylist(), strict=True)
+    )

@@ -116,6 +116,38 @@ def find_references(CompiledCatalog catalog, str text):
     return found
 
 
+def find_spans(CompiledCatalog catalog, str text):
+    """Lists the places (start, end in code points) of a correct text's nodes, in the order of a
+    walk: parents first, left to right. A group's place is without the brackets around it."""
+    cdef Tree tree
+    cdef list found = []
+    parse_into(catalog, text, False, &tree)
+    gather_spans(&tree, tree.root, found)
+    if text.isascii():
+        return found
+    points = count_points(text)
+    return [(points[start], points[end]) for start, end in found]
+
+
+cdef int gather_spans(const Tree* tree, uint32_t number, list found) except -1:
+    cdef const Node* node = &tree.nodes[number]
+    cdef uint32_t i
+    found.append((node.start, node.end))
+    if node.kind <= NODE_NOT:
+        for i in range(node.count):
+            gather_spans(tree, tree.edges[node.first + i], found)
+    return 0
+
+
+def count_points(str text):
+    """Lists, for each byte of the text and its end, how many code points begin before it."""
+    points = []
+    for number, character in enumerate(text):
+        points.extend([number] * len(character.encode()))
+    points.append(len(text))
+    return points
+
+
 cdef class TreeBuilder:
     cdef CompiledCatalog catalog
     cdef bytes text

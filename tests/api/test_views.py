@@ -35,7 +35,15 @@ def test_good_expression_comes_back_in_canonical_form(editor: Client) -> None:
     assert response.status_code == 200
     assert response.json() == {
         "valid": True,
+        "text": "geo.country==\"USA\"  &&  device.type IN ('ctv','pc')",
         "canonical": "geo.country = 'USA' and device.type in ('ctv', 'pc')",
+        "document": {
+            "and": [
+                {"attribute": "geo.country", "operator": "=", "values": ["USA"]},
+                {"attribute": "device.type", "operator": "in", "values": ["ctv", "pc"]},
+            ]
+        },
+        "spans": {"": [0, 51], "and.0": [0, 18], "and.1": [24, 51]},
         "errors": [],
         "sentence": "Visits from USA, on ctv or pc",
         "warnings": [],
@@ -48,7 +56,8 @@ def test_mistake_comes_back_with_its_position_and_a_suggestion(editor: Client) -
     document = response.json()
     assert (document["valid"], document["canonical"]) == (False, None)
     (error,) = document["errors"]
-    assert set(error) == {"code", "line", "column", "length", "message", "suggestion"}
+    assert set(error) == {"code", "line", "column", "length", "message", "suggestion", "path"}
+    assert error["path"] is None
     assert (error["line"], error["column"], error["length"]) == (2, 5, 10)
     assert "geo.contry" in error["message"]
     assert "geo.country" in error["suggestion"]
@@ -72,6 +81,7 @@ MALFORMED = [
     '{"text": 7.5e}',
     '{"text": ["a"]}',
     '{"text": "\\u0000"}',
+    '{"text": "true", "document": {"constant": true}}',
     '{"text": "\\ud800"}',
 ]
 
@@ -154,13 +164,44 @@ def test_a_valid_expression_comes_with_its_sentence_and_warnings(editor: Client)
     document = validate(editor, {"text": "geo.country = 'DE'"}).json()
     assert document["valid"]
     assert document["sentence"] == "Visits from DE"
+    place = {"line": 1, "column": 15, "length": 4}
+    said = {"message": "visits say `'DEU'`, not `'DE'`", "suggestion": "write `'DEU'`"}
     assert document["warnings"] == [
         {
             "kind": "alias",
-            "message": "visits say `'DEU'`, not `'DE'`",
-            "suggestion": "write `'DEU'`",
-            "line": 1,
-            "column": 15,
-            "length": 4,
+            "paths": [""],
+            "values": [{"value": "DE", "replacement": "DEU", **said, **place}],
+            **said,
+            **place,
         }
     ]
+
+
+def test_warnings_name_the_paths_of_their_conditions(editor: Client) -> None:
+    text = "user.consent and (user.age > 30 and user.age < 20 or not site.cat one of ('x'))"
+    document = validate(editor, {"text": text}).json()
+    places = {warning["kind"]: warning["paths"] for warning in document["warnings"]}
+    assert places == {
+        "never": ["and.1.or.0.and.0", "and.1.or.0.and.1"],
+        "missing": ["and.1.or.1.not"],
+    }
+    start, end = document["spans"]["and.1.or.1.not"]
+    assert text[start:end] == "site.cat one of ('x')"
+
+
+def test_a_document_is_judged_as_its_text(editor: Client) -> None:
+    text = "# adults\nuser.age >= 18\n#- user.consent\nand geo.country = 'DE'"
+    by_text = validate(editor, {"text": text}).json()
+    assert validate(editor, {"document": by_text["document"]}).json() == by_text
+
+
+def test_what_is_wrong_with_a_document_has_the_path_of_its_condition(editor: Client) -> None:
+    wrong = {"attribute": "user.age", "operator": ">", "values": ["old"]}
+    document = {"and": [{"attribute": "user.consent", "operator": "is true"}, {"not": wrong}]}
+    answer = validate(editor, {"document": document}).json()
+    assert not answer["valid"]
+    assert answer["text"] == "user.consent and not user.age > 'old'"
+    (error,) = answer["errors"]
+    assert (error["path"], error["column"]) == ("and.1.not", 33)
+    (misshapen,) = validate(editor, {"document": {"and": []}}).json()["errors"]
+    assert (misshapen["path"], misshapen["line"]) == ("and", None)

@@ -43,6 +43,11 @@ class Visitor:
     def go(self, address: str) -> None:
         self.page.goto(self.url + address)
 
+    def write(self, text: str) -> None:
+        """Into the expression's editor, as text."""
+        self.page.click("[data-set-mode=text]")
+        self.page.fill("[name=expression]", text)
+
     def log_in(self, name: str) -> None:
         """With the demo's button, as a guest would do it."""
         self.go("/login/")

@@ -20,6 +20,7 @@ def editor(visitor: Visitor, alice: User, operator: Organisation) -> Page:
     )
     visitor.enter(alice)
     visitor.go("/campaigns/new/")
+    visitor.page.click("[data-set-mode=text]")
     return visitor.page
 
 

@@ -223,6 +223,7 @@ def test_the_editor_knows_own_names_and_tells_what_is_odd(
     Audience.objects.create(organisation=operator, name="adults", expression="user.age >= 18")
     visitor.enter(alice)
     visitor.go(f"/campaigns/{booking.campaign_id}/edit/")
+    page.click("[data-set-mode=text]")
     text, verdict = page.locator("[name=expression]"), page.locator(".verdict")
     text.fill("@adults and geo.country = 'Germany'")
     expect(verdict).to_have_text("Valid, with 1 thing to look at")

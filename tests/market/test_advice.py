@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest_django import Settings
 
@@ -16,6 +13,7 @@ from exchange.market.countries import BY_NAME, KNOWN, find_country
 from exchange.market.expressions import check_expression
 from exchange.market.traffic import UNKNOWN, sample_traffic
 from targeting import Catalog
+from tests.market.logs import write_log
 
 pytestmark = pytest.mark.django_db
 
@@ -24,14 +22,6 @@ pytestmark = pytest.mark.django_db
 def log(tmp_path: Path, settings: Settings) -> Path:
     settings.VISIT_LOG_DIR = tmp_path / "visits"
     return tmp_path / "visits"
-
-
-def write_log(folder: Path, visits: list[dict[str, Any]], day: str = "2026-11-16") -> None:
-    path = folder / f"dt={day}" / "part-0.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    names = {name for visit in visits for name in visit}
-    table = pa.table({name: [visit.get(name) for visit in visits] for name in sorted(names)})
-    pq.write_table(table, path, row_group_size=40)
 
 
 @pytest.fixture
@@ -188,3 +178,29 @@ def test_what_cannot_be_read_is_no_traffic(log: Path) -> None:
     (log / "dt=2026-11-17").mkdir()
     (log / "dt=2026-11-17" / "part-0.parquet").write_bytes(b"broken")
     assert sample_traffic(catalog) is UNKNOWN
+
+
+@pytest.mark.usefixtures("traffic")
+def test_many_strange_values_of_a_condition_are_one_hint() -> None:
+    text = "user.consent and geo.city in ('Berln', 'Berlin', 'Gotham')"
+    (hint,) = hints(text)["unseen"]
+    assert hint.message == (
+        "2 of 3 values of `geo.city` were never seen (100 sampled visits of 2026-11-16)"
+    )
+    assert hint.paths == ("and.1",)
+    assert [(each.value, each.replacement) for each in hint.values] == [
+        ("Berln", "Berlin"),
+        ("Gotham", None),
+    ]
+    spans = [each.span for each in hint.values]
+    assert [text[span[0] : span[1]] for span in spans if span] == ["'Berln'", "'Gotham'"]
+
+
+@pytest.mark.usefixtures("traffic")
+def test_hints_have_the_paths_of_their_conditions() -> None:
+    text = "user.age > 20 and not (site.cat one of ('sports') or site.cat one of ('x'))"
+    (rare,), (missing,) = hints(text)["rare"], hints(text)["missing"]
+    assert rare.paths == ("and.0",)
+    assert missing.paths == ("and.1.not.or.0", "and.1.not.or.1")
+    assert missing.place is not None
+    assert text[missing.place.column - 1 :].startswith("site.cat one of ('sports')")

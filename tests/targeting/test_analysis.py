@@ -186,3 +186,29 @@ def test_no_visit_passes_a_path_that_conflicts(
         assert not any(
             first.evaluate(visit) is True and second.evaluate(visit) is True for visit in many
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "paths"),
+    [
+        ("flag and age > 30 and (age < 20 and flag)", "never", ("and.1", "and.2")),
+        ("flag or (age > 30 and age < 20)", "never", ("or.1.and.0", "or.1.and.1")),
+        ("flag and (age is present or age is missing)", "always", ("and.1",)),
+        ("flag and age > 1 and not not flag", "subsumed", ("and.2",)),
+        ("flag # again\nand age > 1 and flag", "repeated", ("and.0", "and.2")),
+        ("age > 30 and flag and age > 20", "subsumed", ("and.2",)),
+    ],
+)
+def test_findings_name_the_places_of_their_conditions(
+    text: str, kind: str, paths: tuple[str, ...]
+) -> None:
+    found = {finding.kind: finding.paths for finding in analyse(parse(text, CATALOG)).findings}
+    assert found[FindingKind(kind)] == paths
+
+
+def test_what_an_audience_says_stands_where_it_is_named() -> None:
+    adults = parse("flag and age >= 18", CATALOG)
+    text = "price > 1 and (age < 10 and @adults)"
+    expression = parse(text, CATALOG, definitions={"adults": adults})
+    (never,) = (f for f in analyse(expression).findings if f.kind is FindingKind.NEVER)
+    assert never.paths == ("and.1", "and.2")

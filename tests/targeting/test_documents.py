@@ -108,3 +108,17 @@ def test_notes_become_one_line_each() -> None:
         "notes": [{"text": "two\nlines"}, {"text": "x", "disabled": True}],
     }
     assert Expression.from_json(document, CATALOG).text == "# two lines\n#- x\ntrue"
+
+
+def test_whole_numbers_that_a_browser_would_round_are_texts() -> None:
+    text = f"age in ({2**53}, 7, {-(2**63)})"
+    document = parse(text, CATALOG).to_json()
+    assert document["values"] == [{"integer": str(2**53)}, 7, {"integer": str(-(2**63))}]
+    assert Expression.from_json(document, CATALOG).text == text
+
+
+@pytest.mark.parametrize("value", [{"integer": "1 or flag"}, {"integer": 7}, {"integer": "1e3"}])
+def test_nothing_but_a_whole_number_is_one(value: Any) -> None:
+    with pytest.raises(DocumentError) as raised:
+        Expression.from_json({"attribute": "age", "operator": "=", "values": [value]}, CATALOG)
+    assert raised.value.path == "values"

@@ -1,7 +1,6 @@
 // What every page does: the menu, the guard of unsaved work, colours, and words for lost requests.
 import { colour } from "./colours.js";
 import { startDrafts } from "./drafts.js";
-import { startExpressionEditors } from "./expression_editor.js";
 import { startLeaving } from "./leaving.js";
 import { showLocalTimes, startOwnTimes } from "./local_times.js";
 import { startTokens } from "./tokens.js";
@@ -126,7 +125,6 @@ startWordsForLostRequests();
 colourExpressions(document);
 showLocalTimes(document);
 startOwnTimes();
-startExpressionEditors(document);
 startVisitEditors(document);
 document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
