@@ -117,7 +117,7 @@ cdef bint add_size(
 
 
 cdef bint is_floor_in_dollars(const Tape* tape, uint32_t imp) except -1:
-    """Without a currency it is; and no floor at all is the same in every currency."""
+    """Takes a floor without a currency for dollars; no floor at all is the same in all."""
     cdef uint32_t currency = get_said(tape, imp, b"bidfloorcur", 11)
     cdef uint32_t floor
     if currency == NOTHING or is_said(tape, &tape.tokens[currency], b"USD", 3) or (
@@ -171,7 +171,7 @@ cdef bint read_browser(
     const CatalogTable* table, const Source* source, const Tape* tape, uint32_t imp,
     BidReading* reading, Visit* visit
 ) except -1:
-    """By the brands that the browser says, else by its user agent: the second path."""
+    """Names the browser by the brands it says, else by its user agent: the second path."""
     cdef string* name = &reading.text
     cdef const Token* token
     cdef size_t i, k
@@ -244,7 +244,7 @@ cdef vector[string] TAXONOMY = [b"segtax"]
 cdef bint add_segments(
     uint32_t attribute, const Tape* tape, uint32_t provider, BidReading* reading, Visit* visit
 ) except -1:
-    """As 'provider:taxonomy:id', or 'provider:id' where the taxonomy is not said."""
+    """Writes 'provider:taxonomy:id', or 'provider:id' where the taxonomy is not said."""
     cdef string* text = &reading.text
     cdef size_t prefix, i
     text.clear()

@@ -29,7 +29,7 @@ cdef void walk_request(
     const Tape* tape, uint32_t imp, const BidReading* reading, const vector[string]* path,
     vector[uint32_t]* found
 ) noexcept nogil:
-    """From the request on, which has this one impression."""
+    """Walks from the request on, which has this one impression."""
     if path[0][0] == <const char*>b"imp":
         walk(tape, imp, path, 1, found)
     else:
@@ -39,7 +39,7 @@ cdef void walk_request(
 cdef uint32_t find_first(
     const Source* source, const Tape* tape, uint32_t imp, BidReading* reading
 ) noexcept nogil:
-    """Of several paths, the best first."""
+    """Finds the value of the first path that has one: paths stand best first."""
     cdef size_t i
     for i in range(source.paths.size()):
         reading.found.clear()
@@ -218,7 +218,7 @@ cdef void add_split(Visit* visit, uint32_t attribute, Text text) noexcept nogil:
 
 
 cdef inline bint is_blank(char letter) noexcept nogil:
-    """As Python's strip() has it."""
+    """Judges as Python's strip() does."""
     return letter == 32 or 9 <= letter <= 13 or 28 <= letter <= 31
 
 

@@ -21,7 +21,7 @@ cdef struct Bits:
 cdef bint read_consent(
     const char* text, size_t length, bint wants_vendors, vector[uint8_t]* content, Consent* consent
 ) noexcept nogil:
-    """Only the core segment."""
+    """Reads the core segment alone."""
     cdef const char* end = <const char*>memchr(text, b".", length)
     cdef Bits bits
     if end != NULL:

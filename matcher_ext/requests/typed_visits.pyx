@@ -69,7 +69,7 @@ def read_request(
 
 
 def count_tokens(bytes body not None):
-    """Of a body's tape; 0 where it has none."""
+    """Counts the tokens of a body's tape; 0 where it has none."""
     cdef Tape tape
     if not read_tape(&tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)):
         return 0

@@ -48,7 +48,7 @@ from matcher_ext.serving import Counts, Desk
 from tests.serving.bid_requests import BID_REQUEST, bid_request
 from tests.serving.calling import write
 from tests.serving.published import BOTH_KEY, HERALD_KEY, LATER, SCOPES, row
-from tests.serving.test_tcf import write as write_consent
+from tests.targeting.test_tcf import write as write_consent
 
 CATALOG = seeded_catalog()
 TYPES = {each["name"]: each["type"] for each in CATALOG.to_json()["attributes"]}
