@@ -151,7 +151,7 @@ def test_test_visits_are_added_shown_and_corrected(
     browser.post(f"/campaigns/{campaign.pk}/tests/new/", fields)
     test_visit = TestVisit.objects.get()
     assert (test_visit.visit, test_visit.expects_eligible) == (visit, False)
-    html = browser.get(f"/campaigns/{campaign.pk}/").content.decode()
+    html = browser.get(f"/campaigns/{campaign.pk}/tests/").content.decode()
     assert "In France" in html
     assert "Passes" in html
     assert "Tue 2026-11-17 08:30" in html

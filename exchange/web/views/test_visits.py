@@ -38,7 +38,7 @@ def edit(request: HttpRequest, test_visit: TestVisit, visit: str) -> HttpRespons
     form = TestVisitForm(request.POST or None, person=person, instance=test_visit, initial=initial)
     if request.method == "POST" and save_form(form, partial(save_test_visit, by=person)):
         messages.success(request, f"The test visit “{test_visit.name}” is saved.")
-        return redirect("campaign-detail", test_visit.campaign_id)
+        return redirect("campaign-tests", test_visit.campaign_id)
     return show_form(
         request,
         "market/test_visit_form.html",

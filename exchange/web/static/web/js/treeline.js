@@ -1,5 +1,7 @@
 // What every page does: the menu, the guard of unsaved work, colours, and words for lost requests.
+import { startChoosing } from "./choosing.js";
 import { colour } from "./colours.js";
+import { startComboboxes, startJump } from "./combobox.js";
 import { startDrafts } from "./drafts.js";
 import { startExpressionEditors } from "./expression_editor.js";
 import { startLeaving } from "./leaving.js";
@@ -128,7 +130,11 @@ showLocalTimes(document);
 startOwnTimes();
 startExpressionEditors(document);
 startVisitEditors(document);
+startChoosing(document);
+startComboboxes(document);
+startJump();
 document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
+  startComboboxes(event.detail.elt);
   showLocalTimes(event.detail.elt);
 });
