@@ -78,7 +78,8 @@ class Judge:
     def _tell(self, path: BookingPath, found: Found) -> Offer:
         hops = {hop.edge.pk: hop for hop in path.hops}
         named = " and ".join(str(hops[pk].edge) for pk in found.edge_ids)
-        said = f"{named} excludes every visit that it wants" if named else "it contradicts itself"
+        verb = "exclude" if len(found.edge_ids) > 1 else "excludes"
+        said = f"{named} {verb} every visit that it wants" if named else "it contradicts itself"
         conditions = tuple(
             (self._owner(pk, hops), self._redact(pk, hops, text)) for pk, text in found.conditions
         )

@@ -67,6 +67,7 @@ def test_an_offer_says_what_excludes_the_campaign_for_good(
 
 
 def test_an_offer_does_not_tell_others_rules_nor_fees(exchange: Exchange) -> None:
+    Edge.objects.filter(pk=exchange.middle_edge.pk).update(expression="true")
     Edge.objects.filter(pk=exchange.first_edge.pk).update(expression="geo.country = 'FRA'")
     viewer = exchange.soda.people[Role.CAMPAIGN_MANAGER]
     offer = offers_of(exchange.campaign, viewer)["Herald"]
