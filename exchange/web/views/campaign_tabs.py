@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -39,7 +40,7 @@ BY_NAME = Order(("name",))
 BOOKED_SHOWN = 100
 MOST_BOOKED_AT_ONCE = 50
 EXPLAIN_PATH = f"{PATH}:explain"
-FOLLOWED_SECONDS = 60
+FOLLOWED = timedelta(minutes=1)
 
 
 def find_campaign(request: HttpRequest, pk: int) -> Campaign:
@@ -108,22 +109,28 @@ def is_id(text: str) -> bool:
 def show_served(request: HttpRequest, pk: int) -> HttpResponse:
     """Polled after a save, until ad servers answer what was saved."""
     campaign = find_visible(Campaign.objects.with_advertiser(), person_of(request), pk)
-    return render(request, "market/_served.html", {"campaign": campaign, **follow(campaign)})
+    context = {"campaign": campaign, **follow(campaign)}
+    context["served_after"] = (timezone.now() - last_saved(campaign)).total_seconds()
+    return render(request, "market/_served.html", context)
 
 
 def follow(campaign: Campaign) -> dict[str, Any]:
     """How what was saved last about it gets to ad servers. `served` is empty where that was so long
     ago that nobody waits for it."""
-    saved = [campaign.updated_at, campaign.bookings.aggregate(last=Max("updated_at"))["last"]]
-    since = (timezone.now() - max(moment for moment in saved if moment)).total_seconds()
     waiting = find_waiting(campaign)
     if waiting is not None and waiting.saved_at:
         return {"served": "held" if waiting.is_held else "waiting"}
-    if since > FOLLOWED_SECONDS:
+    if timezone.now() - last_saved(campaign) > FOLLOWED:
         return {"served": ""}
     service = service_for(settings.SNAPSHOT_DIR)
     service.refresh()
-    return {"served": "nothing" if service.live is None else "answered", "served_after": since}
+    return {"served": "nothing" if service.live is None else "answered"}
+
+
+def last_saved(campaign: Campaign) -> datetime:
+    """Returns when it, or one of its bookings, was saved last."""
+    booked: datetime | None = campaign.bookings.aggregate(last=Max("updated_at"))["last"]
+    return max(campaign.updated_at, booked) if booked else campaign.updated_at
 
 
 @require_safe
