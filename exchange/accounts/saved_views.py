@@ -1,4 +1,4 @@
-"""Views of lists that people keep for themselves. Nobody else sees them."""
+"""Keeps views of lists that people like to come back to. Nobody else sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def views_of(person: User, page: str) -> QuerySet[SavedView]:
 
 
 def keep_view(*, person: User, page: str, name: str, query: str) -> SavedView:
-    """One of the same name is replaced. Raises `ValidationError` in words for the person."""
+    """Keeps a view, in the place of one of the same name. Raises `ValidationError` in words for the
+    person."""
     view = SavedView(person=person, page=page, name=name.strip(), query=tidy(query))
     if not view.query:
         raise ValidationError("Filter or sort the list first: this is how everybody sees it.")
@@ -37,7 +38,7 @@ def forget_view(*, person: User, page: str, view_id: int) -> None:
 
 
 def tidy(query: str) -> str:
-    """Only what is set, in one order, so that a view is recognised when it is shown."""
+    """Keeps only what is set, in one order, so that a view is recognised when it is shown."""
     given = QueryDict(query)
     kept = QueryDict(mutable=True)
     for key in sorted(set(given) - set(PLACES)):

@@ -210,7 +210,7 @@ class Checker:
 def find_contradiction(
     campaign: Expression, rules: Mapping[int, Expression], *, budget: int = BUDGET
 ) -> Found | None:
-    """What keeps every visit off a path of these edges, each with its rule, in path order."""
+    """Finds what keeps every visit off a path of these edges, each with its rule, in path order."""
     if not rules:
         return None
     named = [(str(pk), rule) for pk, rule in rules.items()]

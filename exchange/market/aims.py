@@ -1,4 +1,4 @@
-"""Finding campaigns by words of their targeting, as it is written or as its sentence says it.
+"""Finds campaigns by words of their targeting, as it is written or as its sentence says it.
 
     phone berlin       device.type = 'phone' and geo.city in ('Berlin', 'Bonn')
     from Germany       geo.country = 'DEU'
@@ -35,7 +35,7 @@ JOINTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """One word, and what else it may stand for."""
+    """Holds one word, and what else it may stand for."""
 
     word: str
     code: str
@@ -47,7 +47,7 @@ class Aim:
         return Q(uses__overlap=named) if named else Q(pk__in=[])
 
     def in_index(self) -> Q:
-        """Needs `aims`, the annotation of `aim_words`."""
+        """Conditions for the index. Needs `aims`, the annotation of `aim_words`."""
         wanted = f"{self.word}:* | {self.code}" if self.code else f"{self.word}:*"
         return Q(aims=SearchQuery(wanted, config="simple", search_type="raw")) | self.uses
 
@@ -63,7 +63,7 @@ def aim_words() -> Words:
 
 
 def read_aims(text: str) -> list[Aim]:
-    """Asks for the attributes' descriptions, once."""
+    """Reads the words; asks for the attributes' descriptions, once."""
     wanted = [word for word in dict.fromkeys(words_of(text)) if word not in JOINTS]
     if not wanted:
         return []
@@ -76,7 +76,7 @@ def read_aims(text: str) -> list[Aim]:
 
 
 def code_of(word: str) -> str:
-    """Words of two letters are words more often than countries."""
+    """Finds a country's code. Short words are words more often than countries."""
     return (find_country(word) or "").lower() if len(word) > 3 else ""
 
 

@@ -211,11 +211,11 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.filter(has_label if ids is None else Q(pk__among=ids))
 
     def with_end(self) -> Self:
-        """Each gets `ends`, by which they can be sorted."""
+        """Gives each campaign `ends`, by which they can be sorted."""
         return self.annotate(ends=end_or_open())
 
     def aimed_at(self, text: str) -> Self:
-        """By words of the targeting or of its sentence; to be asked as `search` is."""
+        """Finds by words of the targeting or of its sentence; to be asked as `search` is."""
         aims = read_aims(text)
         if not aims:
             return self
@@ -226,12 +226,12 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.filter(one_by_one(condition) if ids is None else Q(pk__among=ids))
 
     def find_aimed(self, text: str, *, most: int) -> list[int] | None:
-        """The same as ids; None if there are more."""
+        """Finds the same as ids; None if there are more."""
         aims = read_aims(text)
         return few_ids(self.aimed(aims) if aims else self, most=most)
 
     def aimed(self, aims: list[Aim]) -> Self:
-        """Through the index of words."""
+        """Asks the index of words."""
         return self.alias(aims=aim_words()).filter(all_of(aims, Aim.in_index))
 
     def find_named(self, text: str, *, most: int) -> list[int] | None:
@@ -241,7 +241,7 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return few_ids(self.named(text), self.filter(by_party), most=most)
 
     def find_searched(self, text: str, *, most: int) -> list[int] | None:
-        """All that `search` finds, as ids; None if there are more."""
+        """Finds all that `search` does, as ids; None if there are more."""
         named = self.find_named(text, most=most)
         if named is None:
             return None

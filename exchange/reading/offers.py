@@ -1,5 +1,5 @@
-"""Where a campaign could be booked: publishers, each with the path that a booking would take, and
-whether anything could ever pass it.
+"""Finds where a campaign could be booked: publishers, each with the path that a booking would
+take, and whether anything could ever pass it.
 
 Judged as the check of bookings judges them, before there is one. A contradiction that is not found
 within its budget is not told: the check of the booking has more time.
@@ -25,8 +25,9 @@ BUDGET = 4_000  # nodes that the analysis of one path may look at: about 10 ms
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`never` says why no visit could pass; empty where nothing is known to exclude all of them.
-    `conditions` are what contradicts each other, as far as the person may read them."""
+    """Holds a path and its verdict: `never` says why no visit could pass; it is empty where nothing
+    is known to exclude all of them. `conditions` are what contradicts each other, as far as the
+    person may read them."""
 
     path: BookingPath
     never: str = ""
@@ -42,7 +43,7 @@ class Offer:
 
 
 def read_offers(campaign: Campaign, publishers: Iterable[Party], viewer: User) -> list[Offer]:
-    """In the order of the publishers. The campaign comes with its advertiser."""
+    """Keeps the order of the publishers. The campaign comes with its advertiser."""
     bookings = [Booking(campaign=campaign, publisher=publisher) for publisher in publishers]
     judge = Judge(campaign, viewer)
     return [judge.judge(path) for path in find_paths(bookings, viewer)]

@@ -58,7 +58,7 @@ class Order:
 
 
 def write_part(value: Any) -> str | int:
-    """As the database reads it back."""
+    """Writes a part as the database reads it back."""
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, Decimal) else value
@@ -133,8 +133,8 @@ def read_page(
 def go_on(
     rows: QuerySet[Row], order: Order, cursor: str, *, backwards: bool = False
 ) -> QuerySet[Row]:
-    """Those behind the row that the cursor names; one whose parts are of other columns names
-    none."""
+    """Leaves the rows behind the one that the cursor names; one whose parts are of other columns
+    names none."""
     try:
         return rows.filter(order.beyond(read_cursor(cursor, order), backwards=backwards))
     except (ValueError, TypeError, ValidationError):

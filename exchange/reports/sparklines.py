@@ -1,4 +1,4 @@
-"""How the eligible visits of some campaigns went lately, small enough for a row of a list.
+"""Draws how the eligible visits of some campaigns went lately, small enough for a row of a list.
 
 Pure geometry in SVG units, over the days that were reported last. A campaign without a row on a
 reported day had none; before the first report nothing is known, and nothing is drawn.
@@ -21,7 +21,7 @@ WIDTH, HEIGHT, MARGIN = 72, 18, 2
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """`points` is a polyline from the oldest day to the newest."""
+    """Holds a polyline, `points`, from the oldest day to the newest, and its figures."""
 
     points: str
     newest: int
@@ -34,7 +34,7 @@ class Sparkline:
 
 
 def draw_sparklines(campaign_ids: Collection[int]) -> dict[int, Sparkline]:
-    """By campaign; empty while nothing was reported."""
+    """Draws one for each campaign; none while nothing was reported."""
     days = last_reported_days()
     if days is None or not campaign_ids:
         return {}

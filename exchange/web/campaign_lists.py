@@ -1,4 +1,4 @@
-"""The list of campaigns as its address asks for it, for the page and for its CSV.
+"""Chooses the campaigns that the address of their list asks for, for the page and for its CSV.
 
 Sorting reads an index of the whole table, or all rows that the filters leave if they are few. More
 than few stay in the order in which they are soonest found, and the page says so.
@@ -53,7 +53,7 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """Without a key: newest first."""
+    """Names a column and a direction; without a key: newest first."""
 
     key: str = ""
     is_descending: bool = True
@@ -73,7 +73,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`unsorted_by` is the column that there are too many rows to sort by."""
+    """Holds what was chosen; `unsorted_by` is a column that there are too many rows to sort by."""
 
     filters: CampaignFilter
     campaigns: CampaignQuerySet
@@ -94,7 +94,7 @@ def choose_campaigns(query: QueryDict, person: User) -> Chosen:
 
 
 def narrow_sorted(filters: CampaignFilter, seen: CampaignQuerySet) -> CampaignQuerySet | None:
-    """None if more are left than are sorted while somebody waits."""
+    """Narrows to rows that can be sorted; None if more are left than while somebody waits."""
     if NARROWING.isdisjoint(filters.chosen):
         return filters.apply_rest(seen)
     found = filters.apply_as_ids(seen, most=MOST_SORTED)
@@ -107,7 +107,7 @@ def with_details(campaigns: CampaignQuerySet) -> CampaignQuerySet:
 
 
 def stream_campaigns(chosen: Chosen) -> Iterator[str]:
-    """Every campaign that the filters leave, in the order of the page."""
+    """Writes every campaign that the filters leave, in the order of the page."""
     yield UTF8_MARK + write_lines([COLUMNS])
     rows = with_details(chosen.campaigns).order_by(*chosen.order.names(backwards=False))
     piece = list(rows[:ROWS_PER_PIECE])

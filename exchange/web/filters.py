@@ -46,7 +46,7 @@ class ListFilter(forms.Form):
 
     @property
     def narrowing(self) -> dict[str, Any]:
-        """What leaves rows out."""
+        """Returns what leaves rows out."""
         return self.chosen
 
     def is_active_value(self) -> bool | None:
@@ -123,7 +123,7 @@ class CampaignFilter(ListFilter):
 
     @property
     def narrowing(self) -> dict[str, Any]:
-        """Without the order: all rows in another order are still all rows."""
+        """Leaves out the order: all rows in another order are still all rows."""
         return {name: value for name, value in self.chosen.items() if name != "sort"}
 
     def apply(self, campaigns: CampaignQuerySet) -> CampaignQuerySet:
@@ -133,7 +133,7 @@ class CampaignFilter(ListFilter):
         return self.apply_rest(campaigns)
 
     def apply_as_ids(self, campaigns: CampaignQuerySet, *, most: int) -> CampaignQuerySet | None:
-        """The same for rows that come in another order, so that nothing is looked through in it.
+        """Applies them to rows that come in another order, so that nothing is looked through in it.
         None if a text means more."""
         chosen = self.chosen
         for name, find in (("q", campaigns.find_searched), ("targeting", campaigns.find_aimed)):

@@ -1,4 +1,4 @@
-"""What expressions say, in plain English: for rows of a list, all at once."""
+"""Says in plain English what expressions mean: for rows of a list, all at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from targeting.prose import describe
 
 
 def say_all(campaigns: Iterable[Campaign]) -> dict[int, str]:
-    """By campaign; without those that no longer compile. They come with their advertisers."""
+    """Leaves out campaigns that no longer compile. They come with their advertisers."""
     campaigns = list(campaigns)
     if not campaigns:
         return {}

@@ -30,7 +30,7 @@ def save_booking(*, booking: Booking, by: User, expected_version: int | None = N
 
 @one_save()
 def book_publishers(*, campaign: Campaign, publishers: Sequence[Party], by: User) -> list[Booking]:
-    """New bookings as they are by default, with all of the publishers or with none."""
+    """Makes bookings as they are by default, with all of the publishers or with none."""
     # All at once, and before the campaign: one after the other would break the order of locks.
     hold(Party, [campaign.advertiser_id, *(publisher.pk for publisher in publishers)])
     require_change(by, campaign)

@@ -133,7 +133,7 @@ def navigation(context: RequestContext) -> dict[str, Any]:
 
 
 def items_for(user: Person) -> list[Item]:
-    """The pages that are of interest to a person."""
+    """Chooses the pages that are of interest to a person."""
     kinds = kinds_of(user)
     return [item for item in ITEMS if fits(item, user, kinds)]
 
@@ -198,7 +198,7 @@ def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
 
 @register.filter
 def by_row(found: Mapping[int, Any], row: Model) -> Any:
-    """What was found out about one row: `{{ sentences|by_row:campaign }}`."""
+    """Returns what was found out about one row: `{{ sentences|by_row:campaign }}`."""
     return found.get(row.pk)
 
 

@@ -47,7 +47,7 @@ def list_campaigns(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_campaigns(request: HttpRequest) -> HttpResponseBase:
-    """What the list shows, all pages of it."""
+    """Sends what the list shows, all pages of it."""
     return StreamingHttpResponse(
         stream_campaigns(choose_campaigns(request.GET, person_of(request))),
         content_type="text/csv; charset=utf-8",

@@ -50,7 +50,7 @@ def find_campaign(request: HttpRequest, pk: int) -> Campaign:
 
 @require_safe
 def show_bookings(request: HttpRequest, pk: int) -> HttpResponse:
-    """What is booked, and below it where it could be: a page of publishers at a time."""
+    """Shows what is booked, and below it where it could be: a page of publishers at a time."""
     person, campaign = person_of(request), find_campaign(request, pk)
     booked = campaign.bookings.kept().with_parties().order_by("publisher__name")
     paths = find_paths(with_booking_status(booked)[:BOOKED_SHOWN], person)
@@ -79,7 +79,7 @@ def offer_publishers(request: HttpRequest, campaign: Campaign, person: User) -> 
 
 @require_POST
 def book(request: HttpRequest, pk: int) -> HttpResponse:
-    """Several publishers at once: all of them, or none."""
+    """Books several publishers at once: all of them, or none."""
     person = person_of(request)
     campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
     chosen = [text for text in request.POST.getlist("publisher") if is_id(text)]
@@ -107,7 +107,7 @@ def is_id(text: str) -> bool:
 
 @require_safe
 def show_served(request: HttpRequest, pk: int) -> HttpResponse:
-    """Polled after a save, until ad servers answer what was saved."""
+    """Answers the page that looks, after a save, until ad servers answer what was saved."""
     campaign = find_visible(Campaign.objects.with_advertiser(), person_of(request), pk)
     context = {"campaign": campaign, **follow(campaign)}
     context["served_after"] = (timezone.now() - last_saved(campaign)).total_seconds()
@@ -115,8 +115,8 @@ def show_served(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def follow(campaign: Campaign) -> dict[str, Any]:
-    """How what was saved last about it gets to ad servers. `served` is empty where that was so long
-    ago that nobody waits for it."""
+    """Tells how what was saved last about it gets to ad servers. `served` is empty where that was
+    so long ago that nobody waits for it."""
     waiting = find_waiting(campaign)
     if waiting is not None and waiting.saved_at:
         return {"served": "held" if waiting.is_held else "waiting"}
@@ -141,8 +141,8 @@ def show_tests(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def try_targeting(campaign: Campaign) -> dict[str, Any]:
-    """How its test visits come out, or what is wrong with an expression that no longer compiles:
-    the page is needed to repair it."""
+    """Tells how its test visits come out, or what is wrong with an expression that no longer
+    compiles: the page is needed to repair it."""
     try:
         outcomes = run_test_visits(campaign=campaign)
     except ExpressionError as error:
@@ -153,7 +153,7 @@ def try_targeting(campaign: Campaign) -> dict[str, Any]:
 
 @require_safe
 def show_api(request: HttpRequest, pk: int) -> HttpResponse:
-    """The same as ad servers and scripts ask it, about this campaign, to be pasted."""
+    """Shows what ad servers and scripts ask, about this campaign, to be pasted."""
     campaign = find_campaign(request, pk)
     booking = campaign.bookings.active().select_related("publisher").order_by("pk").first()
     asked = {

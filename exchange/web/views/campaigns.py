@@ -36,7 +36,7 @@ NAME_LENGTH = 160
 
 @require_safe
 def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
-    """Its targeting, the first of its tabs (`campaign_tabs`)."""
+    """Shows its targeting, the first of its tabs (`campaign_tabs`)."""
     campaign = find_campaign(request, pk)
     context = {
         "campaign": campaign,
@@ -71,7 +71,7 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 
 
 def read_initial(request: HttpRequest) -> dict[str, Any]:
-    """What the address says, or the campaign that it names to be cloned: always as a draft."""
+    """Takes what the address says, or the campaign that it names to clone: always as a draft."""
     source = request.GET.get("from", "")
     if not source.isdecimal() or len(source) > ID_DIGITS:
         return request.GET.dict()

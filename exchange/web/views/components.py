@@ -1,5 +1,5 @@
-"""Every component that pages share, side by side, with made-up contents. For developers: the page
-has an address in debug only."""
+"""Shows every component that pages share, side by side, with made-up contents. For developers: the
+page has an address in debug only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Ctrl+K: pages, campaigns, parties, edges, audiences, lists and attributes by a part of the name.
-
-Everybody finds what they may see, and no more.
+"""Finds things by a part of the name, for Ctrl+K: pages, campaigns, parties, edges, audiences,
+lists and attributes. Everybody finds what they may see, and no more.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Hit:
 
 @require_safe
 def find(request: HttpRequest) -> HttpResponse:
-    """An htmx request gets the hits alone, as options of the box that it was typed into."""
+    """Answers an htmx request with the hits alone, as options of the box that it was typed into."""
     text = request.GET.get("find", "").strip()[:LONGEST]
     hits = list(find_all(text, person_of(request)))
     template = "parts/_found.html" if request.headers.get("HX-Request") else "find.html"
@@ -44,7 +43,7 @@ def find(request: HttpRequest) -> HttpResponse:
 
 
 def find_all(text: str, person: User) -> Iterator[Hit]:
-    """Without a text, the pages: what a newcomer may go to."""
+    """Finds without a text the pages only: where a newcomer may go."""
     yield from find_pages(text, person)
     if not text:
         return
@@ -80,7 +79,7 @@ def find_parties(text: str, person: User) -> Iterator[Hit]:
 
 
 def find_edges(text: str, person: User) -> Iterator[Hit]:
-    """By the names of its ends: rules are searched in the list of edges."""
+    """Finds edges by the names of their ends: rules are searched in the list of edges."""
     named = parties_named(text)
     ends = Q(seller_id__in=named) | Q(buyer_id__in=named) | has_id(text)
     edges = visible(Edge.objects.kept().with_parties(), person).filter(ends)
