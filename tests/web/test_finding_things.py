@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from exchange.accounts.models import Role, User
+from exchange.accounts.models import Organisation, Role, User
 from exchange.market.models import Audience, Campaign, Edge
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
@@ -20,10 +20,14 @@ def hits(client: Client, text: str) -> set[tuple[str, str]]:
 
 
 def test_finds_things_of_every_kind(
-    dave: User, campaign: Campaign, edges: tuple[Edge, Edge], log_in: LogIn
+    dave: User,
+    operator: Organisation,
+    campaign: Campaign,
+    edges: tuple[Edge, Edge],
+    log_in: LogIn,
 ) -> None:
     browser = log_in(dave)
-    Audience.objects.create(organisation=dave.organisation, name="summer-people", expression="true")
+    Audience.objects.create(organisation=operator, name="summer-people", expression="true")
     assert hits(browser, "summer") == {("Campaign", "Summer"), ("Audience", "summer-people")}
     assert hits(browser, "daily") == {
         ("Publisher", "Daily Herald"),
