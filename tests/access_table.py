@@ -168,9 +168,15 @@ PAGES: dict[str, Page] = {
     "booking-edit": Page("booking", get=200, post=302, is_edit=True),
     "attribute-edit": Page("attribute", get=200, post=302, is_edit=True),
     "campaign-options": listing(),
+    "campaign-csv": listing(),
+    "find": listing(),
+    "campaign-view-save": Page(post=302),
+    "campaign-view-remove": Page(post=302, arguments=lambda _: [1]),
     "party-options": listing(),
     "organisation-options": Page(get=200, is_operators=True),
     "campaign-status": acting("campaign", status="paused"),
+    **{f"campaign-{tab}": reading("campaign") for tab in ("bookings", "tests", "api", "served")},
+    "campaign-book": acting("campaign"),
     "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
     "value-list-compare": acting("value-list", answer=200),
     "value-list-change": acting("value-list", text="Bern", action="add"),
@@ -249,6 +255,9 @@ SERVICES: dict[Callable[..., object], Service] = {
     ),
     services.save_booking: Service(
         "booking", lambda it, by: services.save_booking(booking=it, by=by)
+    ),
+    services.book_publishers: Service(
+        "campaign", lambda it, by: services.book_publishers(campaign=it, publishers=[], by=by)
     ),
     services.retire_booking: Service(
         "booking", lambda it, by: services.retire_booking(booking=it, by=by)

@@ -116,3 +116,21 @@ class AddressFailures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.address} {self.minute:%H:%M}: {self.failures}"
+
+
+class SavedView(models.Model):
+    """A list as a person likes to see it: its filters and order, as they stand in its address."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=40, help_text="The name of the list's address.")
+    name = models.CharField(max_length=40)
+    query = models.CharField(max_length=1000)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["person", "page", "name"], name="saved_view_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -7,7 +7,7 @@ Works on the market as it is saved now, read once for many bookings. A contradic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
@@ -150,17 +150,8 @@ class Checker:
         self, text: str, organisation_id: int | None, edge_ids: Iterable[int]
     ) -> Found | None:
         campaign = self._read(text, organisation_id)
-        rules = [(str(pk), rule) for pk in edge_ids if (rule := self._rule(pk)) is not None]
-        if campaign is None or not rules:
-            return None
-        for finding in analyse_path(campaign, rules, budget=BUDGET).findings:
-            owners = [None if owner is None else int(owner) for owner in finding.owners]
-            return Found(
-                Kind.CONTRADICTION,
-                edge_ids=tuple(dict.fromkeys(pk for pk in owners if pk is not None)),
-                conditions=tuple(zip(owners, finding.conditions, strict=True)),
-            )
-        return None
+        rules = {pk: rule for pk in edge_ids if (rule := self._rule(pk)) is not None}
+        return None if campaign is None else find_contradiction(campaign, rules)
 
     def _check_any_path(self, booking: Booking, path: Path, hops: int) -> Iterator[Found]:
         """A contradiction if every path passes an edge that excludes the campaign by itself. Edges
@@ -214,6 +205,23 @@ class Checker:
             return self._expressions.read(text, organisation_id)
         except ExpressionError:
             return None
+
+
+def find_contradiction(
+    campaign: Expression, rules: Mapping[int, Expression], *, budget: int = BUDGET
+) -> Found | None:
+    """Finds what keeps every visit off a path of these edges, each with its rule, in path order."""
+    if not rules:
+        return None
+    named = [(str(pk), rule) for pk, rule in rules.items()]
+    for finding in analyse_path(campaign, named, budget=budget).findings:
+        owners = [None if owner is None else int(owner) for owner in finding.owners]
+        return Found(
+            Kind.CONTRADICTION,
+            edge_ids=tuple(dict.fromkeys(pk for pk in owners if pk is not None)),
+            conditions=tuple(zip(owners, finding.conditions, strict=True)),
+        )
+    return None
 
 
 def find_quarantined() -> dict[tuple[str, int], bool]:

@@ -6,6 +6,7 @@ Lists are ordered by a unique, indexed column, so that they can be paged by key,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -27,6 +28,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from exchange.market import among  # noqa: F401, the lookup
+from exchange.market.aims import Aim, aim_words, all_of, read_aims
 from exchange.market.words import Words, in_index, in_text
 from exchange.routing import Link
 
@@ -53,6 +55,8 @@ FEW = 12_000
 FEW_BOOKINGS = 30_000  # of as many campaigns
 FEW_MARKED = 2_000
 FEW_PARTIES = 1_000
+# Where a campaign without an end stands among those that have one.
+OPEN_END = datetime(9999, 12, 31, tzinfo=UTC)
 
 Row = TypeVar("Row", bound=Model)
 
@@ -68,6 +72,10 @@ def count_of(model: str, key: str) -> Coalesce:
     rows = rows_of(model).filter(**{key: OuterRef("pk")})
     counts = rows.values(key).annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
+
+
+def end_or_open() -> Coalesce:
+    return Coalesce("ends_at", OPEN_END)
 
 
 def has_id(text: str) -> Q:
@@ -202,11 +210,43 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_MARKED)
         return self.filter(has_label if ids is None else Q(pk__among=ids))
 
+    def with_end(self) -> Self:
+        """Gives each campaign `ends`, by which they can be sorted."""
+        return self.annotate(ends=end_or_open())
+
+    def aimed_at(self, text: str) -> Self:
+        """Finds by words of the targeting or of its sentence; to be asked as `search` is."""
+        aims = read_aims(text)
+        if not aims:
+            return self
+        condition = all_of(aims, Aim.in_text)
+        if is_frequent(self, condition):
+            return self.filter(one_by_one(condition))
+        ids = few_ids(self.aimed(aims))
+        return self.filter(one_by_one(condition) if ids is None else Q(pk__among=ids))
+
+    def find_aimed(self, text: str, *, most: int) -> list[int] | None:
+        """Finds the same as ids; None if there are more."""
+        aims = read_aims(text)
+        return few_ids(self.aimed(aims) if aims else self, most=most)
+
+    def aimed(self, aims: list[Aim]) -> Self:
+        """Asks the index of words."""
+        return self.alias(aims=aim_words()).filter(all_of(aims, Aim.in_index))
+
     def find_named(self, text: str, *, most: int) -> list[int] | None:
         """By the campaign's name or the advertiser's, as `search` does; None if there are more. For
         rows of other tables, which are found by the campaign's id."""
         by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
         return few_ids(self.named(text), self.filter(by_party), most=most)
+
+    def find_searched(self, text: str, *, most: int) -> list[int] | None:
+        """Finds all that `search` does, as ids; None if there are more."""
+        named = self.find_named(text, most=most)
+        if named is None:
+            return None
+        numbered = self.filter(has_id(text)).order_by().values_list("pk", flat=True)
+        return sorted({*named, *numbered})
 
     def named(self, text: str) -> Self:
         """Through the index of words."""

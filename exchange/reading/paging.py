@@ -11,10 +11,12 @@ import binascii
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from functools import reduce
 from operator import attrgetter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, QueryDict
 
@@ -52,9 +54,14 @@ class Order:
 
     def key_of(self, row: Model) -> Key:
         values = (attrgetter(field.replace("__", "."))(row) for field in self.fields)
-        return tuple(
-            value.isoformat() if isinstance(value, datetime) else value for value in values
-        )
+        return tuple(write_part(value) for value in values)
+
+
+def write_part(value: Any) -> str | int:
+    """Writes a part as the database reads it back."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,7 @@ def read_page(
     backwards = bool(before)
     rows = queryset.order_by(*order.names(backwards=backwards))
     if before or after:
-        rows = rows.filter(order.beyond(read_cursor(before or after, order), backwards=backwards))
+        rows = go_on(rows, order, before or after, backwards=backwards)
     found = list(rows[: PAGE_SIZE + 1])
     has_more = len(found) > PAGE_SIZE
     shown = found[:PAGE_SIZE]
@@ -121,6 +128,17 @@ def read_page(
         before=write_cursor(order.key_of(shown[0])) if shown and has_previous else "",
         after=write_cursor(order.key_of(shown[-1])) if shown and has_next else "",
     )
+
+
+def go_on(
+    rows: QuerySet[Row], order: Order, cursor: str, *, backwards: bool = False
+) -> QuerySet[Row]:
+    """Leaves the rows behind the one that the cursor names; one whose parts are of other columns
+    names none."""
+    try:
+        return rows.filter(order.beyond(read_cursor(cursor, order), backwards=backwards))
+    except (ValueError, TypeError, ValidationError):
+        raise Http404("This page of the list does not exist.") from None
 
 
 def write_cursor(key: Key) -> str:

@@ -44,6 +44,11 @@ class ListFilter(forms.Form):
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
 
+    @property
+    def narrowing(self) -> dict[str, Any]:
+        """Returns what leaves rows out."""
+        return self.chosen
+
     def is_active_value(self) -> bool | None:
         return {"yes": True, "no": False}.get(self.chosen.get("active", ""))
 
@@ -100,6 +105,12 @@ class EdgeFilter(ListFilter):
 
 class CampaignFilter(ListFilter):
     q = search_field("Campaign, advertiser or number")
+    targeting = forms.CharField(
+        label="Targeting",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": "phone Berlin"}),
+    )
     status = status_field()
     advertiser = party_field("Advertiser", Party.Kind.ADVERTISER, "Any advertiser")
     label = forms.CharField(
@@ -108,10 +119,33 @@ class CampaignFilter(ListFilter):
         max_length=40,
         widget=forms.TextInput(attrs={"placeholder": "Any label", "size": 12}),
     )
+    sort = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
+
+    @property
+    def narrowing(self) -> dict[str, Any]:
+        """Leaves out the order: all rows in another order are still all rows."""
+        return {name: value for name, value in self.chosen.items() if name != "sort"}
 
     def apply(self, campaigns: CampaignQuerySet) -> CampaignQuerySet:
         chosen = self.chosen
         campaigns = campaigns.search(chosen.get("q", ""))
+        campaigns = campaigns.aimed_at(chosen.get("targeting", ""))
+        return self.apply_rest(campaigns)
+
+    def apply_as_ids(self, campaigns: CampaignQuerySet, *, most: int) -> CampaignQuerySet | None:
+        """Applies them to rows that come in another order, so that nothing is looked through in it.
+        None if a text means more."""
+        chosen = self.chosen
+        for name, find in (("q", campaigns.find_searched), ("targeting", campaigns.find_aimed)):
+            if text := chosen.get(name):
+                ids = find(text, most=most)
+                if ids is None:
+                    return None
+                campaigns = campaigns.filter(pk__among=ids)
+        return self.apply_rest(campaigns)
+
+    def apply_rest(self, campaigns: CampaignQuerySet) -> CampaignQuerySet:
+        chosen = self.chosen
         if status := chosen.get("status"):
             campaigns = campaigns_in(campaigns, status)
         if advertiser := chosen.get("advertiser"):

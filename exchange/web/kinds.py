@@ -12,7 +12,7 @@ KINDS = {kind.slug: kind for kind in ALL_KINDS.values() if kind.has_past}
 
 
 def address_of(kind: Kind, row: Revised) -> str:
-    """Returns the address of the row's own page; a test visit is shown on its campaign's."""
+    """Returns the address of the row's page; a test visit is shown among its campaign's tests."""
     if kind.shown_with:
-        return reverse(f"{kind.shown_with}-detail", args=[getattr(row, f"{kind.shown_with}_id")])
+        return reverse(f"{kind.shown_with}-tests", args=[getattr(row, f"{kind.shown_with}_id")])
     return reverse(kind.url_name("detail"), args=[row.pk])

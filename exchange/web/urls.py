@@ -1,5 +1,6 @@
 """The addresses of the pages."""
 
+from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
@@ -9,8 +10,12 @@ from exchange.web.views import (
     attributes,
     audiences,
     bookings,
+    campaign_lists,
+    campaign_tabs,
     campaigns,
+    components,
     edges,
+    finding_things,
     findings,
     graph,
     history,
@@ -35,6 +40,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("password/", sessions.ChangePassword.as_view(), name="password-change"),
     path("password/forgotten/", passwords.ask_for_link, name="password-forgotten"),
     path("welcome/<str:secret>/", passwords.choose, name="password-link"),
+    path("find/", finding_things.find, name="find"),
     path("parties/", parties.list_parties, name="party-list"),
     path("parties/new/", parties.edit_party, name="party-create"),
     path("parties/options/", parties.suggest_parties, name="party-options"),
@@ -49,10 +55,22 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("graph/parties/<int:pk>/", graph.show_party, name="graph-party"),
     path("graph/parties/<int:pk>/drawer/", graph.show_party_drawer, name="graph-party-drawer"),
     path("graph/edges/<int:pk>/drawer/", graph.show_edge_drawer, name="graph-edge-drawer"),
-    path("campaigns/", campaigns.list_campaigns, name="campaign-list"),
+    path("campaigns/", campaign_lists.list_campaigns, name="campaign-list"),
+    path("campaigns/campaigns.csv", campaign_lists.download_campaigns, name="campaign-csv"),
+    path("campaigns/views/", campaign_lists.save_view, name="campaign-view-save"),
+    path(
+        "campaigns/views/<int:pk>/remove/",
+        campaign_lists.remove_view,
+        name="campaign-view-remove",
+    ),
     path("campaigns/new/", campaigns.edit_campaign, name="campaign-create"),
     path("campaigns/options/", campaigns.suggest_campaigns, name="campaign-options"),
     path("campaigns/<int:pk>/", campaigns.show_campaign, name="campaign-detail"),
+    path("campaigns/<int:pk>/bookings/", campaign_tabs.show_bookings, name="campaign-bookings"),
+    path("campaigns/<int:pk>/book/", campaign_tabs.book, name="campaign-book"),
+    path("campaigns/<int:pk>/served/", campaign_tabs.show_served, name="campaign-served"),
+    path("campaigns/<int:pk>/tests/", campaign_tabs.show_tests, name="campaign-tests"),
+    path("campaigns/<int:pk>/api/", campaign_tabs.show_api, name="campaign-api"),
     path("campaigns/<int:pk>/edit/", campaigns.edit_campaign, name="campaign-edit"),
     path("campaigns/<int:pk>/status/", campaigns.set_status, name="campaign-status"),
     path("findings/", findings.list_findings, name="finding-list"),
@@ -107,6 +125,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("snapshots/<int:pk>/activate/", snapshots.activate_build, name="snapshot-activate"),
     path("snapshots/<int:pk>/roll-back/", snapshots.roll_back_to, name="snapshot-roll-back"),
 ]
+
+if settings.DEBUG:
+    urlpatterns.append(path("components/", components.show_components, name="components"))
 
 for kind in KINDS.values():
     urlpatterns += [

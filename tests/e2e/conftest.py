@@ -63,6 +63,11 @@ class Visitor:
             [{"name": django_settings.SESSION_COOKIE_NAME, "value": cookie, "url": self.url}]
         )
 
+    def choose(self, field: str, name: str) -> None:
+        """In a field that offers names while one types."""
+        self.page.fill(field, name)
+        self.page.locator(".options:visible [role=option]", has_text=name).first.click()
+
     def log_out(self) -> None:
         self.page.click("text=Log out")
         self.page.wait_for_url(f"{self.url}/login/")

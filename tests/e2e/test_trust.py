@@ -54,7 +54,7 @@ def test_a_manager_pauses_over_a_failing_test_and_goes_back_over_it(
     noon = {"time": "2026-11-17T12:00:00Z", "geo.utc_offset": 0}
     TestVisit.objects.create(campaign=campaign, name="At noon", visit=noon)
     visitor.enter(alice)
-    visitor.go(f"/campaigns/{campaign.pk}/")
+    visitor.go(f"/campaigns/{campaign.pk}/tests/")
     expect(page.get_by_text("Fails")).to_be_visible()
     page.click("text=Pause")
     expect(page.get_by_text("Evening is now paused.")).to_be_visible()

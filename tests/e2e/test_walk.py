@@ -63,8 +63,8 @@ def connect_it_with(visitor: Visitor, publisher: Party) -> None:
     page = visitor.page
     page.click("nav >> text=Edges")
     page.click("text=New edge")
-    page.select_option("[name=seller]", label=publisher.name)
-    page.select_option("[name=buyer]", label="Walker Boots")
+    visitor.choose("[name=seller]", publisher.name)
+    visitor.choose("[name=buyer]", "Walker Boots")
     page.fill("[name=fee_percent]", "7.5")
     visitor.write("geo.country is present\nand device.typ != 'ooh'")
     expect(page.locator(".problems .place")).to_have_text("2:5")
@@ -94,7 +94,7 @@ def create_a_campaign(visitor: Visitor) -> None:
     page.click("nav >> text=Campaigns")
     page.click("text=New campaign")
     page.fill("[name=name]", "Autumn hikes")
-    page.select_option("[name=advertiser]", label="Walker Boots")
+    visitor.choose("[name=advertiser]", "Walker Boots")
     page.select_option("[name=status]", "live")
     page.fill("[name=bid_cpm]", "4.00")
     page.fill("[name=starts_at]", "2026-01-01T00:00")
@@ -119,9 +119,13 @@ def create_a_campaign(visitor: Visitor) -> None:
 
 def book_it_with(visitor: Visitor, publisher: Party) -> None:
     page = visitor.page
-    page.select_option("#book-publisher", label=publisher.name)
-    page.click("button:text-is('Book')")
+    page.click(".tabs >> text=Bookings")
+    page.fill("#offer-q", publisher.name)
+    page.press("#offer-q", "Enter")
+    page.check(f"[aria-label='Book {publisher.name}']")
+    page.click("button:text-is('Book 1')")
     expect(page.locator(".message.success")).to_contain_text("is booked with")
+    page.click(".rows summary")
     path = page.locator(".path")
     expect(path).to_contain_text(publisher.name)
     expect(path).to_contain_text("fee 7.50 %")
@@ -147,7 +151,7 @@ def watch_a_build(visitor: Visitor, request: pytest.FixtureRequest) -> None:
 def try_a_visit(visitor: Visitor, publisher: Party) -> None:
     page = visitor.page
     page.click("nav >> text=Try a visit")
-    page.select_option("[name=publisher]", label=publisher.name)
+    visitor.choose("[name=publisher]", publisher.name)
     page.fill("[name=visit]", '{"geo": {"country": "USA"},\n "device": {"type": phone}}')
     page.click("text=What is eligible?")
     expect(page.locator("[data-visit-problem]")).to_contain_text("2:21")

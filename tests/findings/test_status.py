@@ -148,7 +148,8 @@ def test_pages_and_lists_say_the_same_and_why(
     alice: User, booking: Booking, campaign: Campaign, edges: tuple[Edge, Edge], log_in: LogIn
 ) -> None:
     browser = log_in(alice)
-    pages = ["/campaigns/", f"/campaigns/{campaign.pk}/", "/bookings/", f"/bookings/{booking.pk}/"]
+    own = f"/campaigns/{campaign.pk}/"
+    pages = ["/campaigns/", own, f"{own}bookings/", "/bookings/", f"/bookings/{booking.pk}/"]
 
     def read(address: str) -> str:
         return unescape(browser.get(address).text)
@@ -166,7 +167,7 @@ def test_pages_and_lists_say_the_same_and_why(
         assert "an edge is closed" in page
         assert "Serving</span>" not in page
         assert "Bookings checked" in page or "Findings" in page
-    assert "Nothing passes while Northgate → Solberg Soda" in read(pages[1])
+    assert "Nothing passes while Northgate → Solberg Soda" in read(pages[2])
     Campaign.objects.update(starts_at=NOW - 2 * DAY, ends_at=NOW - DAY)
     check_night()
     assert not BookingFinding.objects.exists()

@@ -47,13 +47,16 @@ SELECT
     (ARRAY['Trail', 'Harbour', 'Winter', 'Autumn', 'Velvet'])[1 + n %% 5] || ' '
         || (ARRAY['shoes', 'coats', 'lamps', 'bikes'])[1 + n %% 4] || ' wave ' || n
         || CASE WHEN n = 7 THEN ' Xylophone' ELSE '' END,
-    'true', md5('true'),
+    aim, md5(aim),
     CASE WHEN n <= 5 THEN 'paused' WHEN n %% 13 = 0 THEN 'draft' ELSE 'live' END,
     CASE WHEN n = 11 THEN now() + interval '9 days' ELSE now() - interval '9 years' END,
-    CASE WHEN n <= %(count)s / 3 AND n <> 11 THEN now() - n * interval '1 minute' END, 1, 5,
+    CASE WHEN n <= %(count)s / 3 AND n <> 11 THEN now() - n * interval '1 minute' END, n %% 90, 5,
     CASE WHEN n = 9 THEN ARRAY['heirloom'] WHEN n %% 3 = 0 THEN ARRAY['brand'] ELSE '{}' END,
     now(), now()
-FROM generate_series(1, %(count)s) AS n ORDER BY n;
+FROM generate_series(1, %(count)s) AS n, LATERAL (SELECT
+    format('device.type = %%L and geo.city = %%L', 'phone',
+        CASE WHEN n = 7 THEN 'Reykjavik' ELSE 'Town' || n %% 300 END) AS aim) AS aims
+ORDER BY n;
 INSERT INTO market_booking (campaign_id, advertiser_id, publisher_id, is_active, created_at,
     updated_at)
 SELECT id, advertiser_id, (%(publishers)s)[1 + (id + step * 5) %% %(publisher_count)s],
@@ -115,6 +118,14 @@ def addresses(parties: dict[str, Party]) -> list[str]:
         "/campaigns/?label=brand",
         "/campaigns/?label=heirloom",
         f"/campaigns/?status=draft&advertiser={advertiser}&q=coats",
+        *(f"/campaigns/?targeting={word}" for word in ("phone", "reykjavik", "town7", "nothing")),
+        *(f"/campaigns/?sort={sort}" for sort in ("name", "-name", "ends", "-ends", "bid", "-bid")),
+        "/campaigns/?sort=name&q=xylophone",
+        "/campaigns/?sort=-bid&q=trail",
+        "/campaigns/?sort=ends&targeting=phone",
+        "/campaigns/?sort=ends&targeting=reykjavik",
+        *(f"/campaigns/?sort=name&status={status}" for status in Status.values),
+        f"/campaigns/?sort=-name&advertiser={advertiser}",
         f"/bookings/?publisher={publisher}",
         "/bookings/?active=no",
         f"/bookings/?publisher={publisher}&status=serving&active=yes&q=lamps",

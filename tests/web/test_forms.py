@@ -176,7 +176,7 @@ def test_books_from_the_page_of_a_campaign(
 ) -> None:
     fields = {"campaign": f"#{campaign.pk}", "publisher": herald.pk, "is_active": "on"}
     answer = log_in(alice).post("/bookings/new/", fields)
-    assert answer["Location"] == f"/campaigns/{campaign.pk}/"
+    assert answer["Location"] == f"/campaigns/{campaign.pk}/bookings/"
     assert Booking.objects.get().publisher == herald
 
 

@@ -151,7 +151,7 @@ def test_test_visits_are_added_shown_and_corrected(
     browser.post(f"/campaigns/{campaign.pk}/tests/new/", fields)
     test_visit = TestVisit.objects.get()
     assert (test_visit.visit, test_visit.expects_eligible) == (visit, False)
-    html = browser.get(f"/campaigns/{campaign.pk}/").content.decode()
+    html = browser.get(f"/campaigns/{campaign.pk}/tests/").content.decode()
     assert "In France" in html
     assert "Passes" in html
     assert "Tue 2026-11-17 08:30" in html
@@ -194,3 +194,12 @@ def test_what_is_retired_leaves_the_lists_and_keeps_its_page(
     html = browser.get(f"/parties/{spare.pk}/").content.decode()
     assert "its number is never given again" in html
     assert "Edit</a>" not in html
+
+
+def test_a_visit_that_was_tried_becomes_a_test_visit(
+    alice: User, campaign: Campaign, log_in: LogIn
+) -> None:
+    tried = {"visit": '{"geo.country": "FRA"}', "expects": "no"}
+    form = log_in(alice).get(f"/campaigns/{campaign.pk}/tests/new/", tried).context["form"]
+    assert form["visit"].value() == tried["visit"]
+    assert form["expects_eligible"].value() == "no"

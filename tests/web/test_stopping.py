@@ -86,7 +86,7 @@ def broken(campaign: Campaign, failing_visit: TestVisit) -> Campaign:
     return campaign
 
 
-@pytest.mark.parametrize("page", ["", "edit/", "history/"])
+@pytest.mark.parametrize("page", ["", "edit/", "history/", "tests/"])
 def test_the_pages_of_a_quarantined_campaign_are_there_for_the_repair(
     alice: User, broken: Campaign, booking: Booking, log_in: LogIn, page: str
 ) -> None:

@@ -13,10 +13,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from exchange.market.aims import aim_words
 from exchange.market.models.parties import Party
 from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.models.uses import WithExpression, index_uses
-from exchange.market.querysets import CampaignQuerySet
+from exchange.market.querysets import CampaignQuerySet, end_or_open
 from exchange.market.words import Words
 
 DEFAULT_PRIORITY = 5
@@ -68,6 +69,7 @@ class Campaign(Revised, WithExpression):
     objects = CampaignQuerySet.as_manager()
 
     booking_count: int  # filled by `with_booking_count` only
+    ends: datetime  # filled by `with_end` only
     standing: str  # filled by `findings.status` only, and so is this
     blocked_by: str
 
@@ -112,6 +114,13 @@ class Campaign(Revised, WithExpression):
             models.Index(fields=["advertiser", "-id"], name="campaign_by_advertiser"),
             GinIndex(fields=["labels"], name="campaign_labels"),
             GinIndex(Words("name"), name="campaign_name_words"),
+            GinIndex(aim_words(), name="campaign_aim_words"),
+            # What the list can be sorted by.
+            models.Index(fields=["name", "id"], name="campaign_sort_name", condition=while_kept()),
+            models.Index(
+                fields=["bid_cpm", "id"], name="campaign_sort_bid", condition=while_kept()
+            ),
+            models.Index(end_or_open(), "id", name="campaign_sort_end", condition=while_kept()),
             *index_uses("campaign"),
         ]
 

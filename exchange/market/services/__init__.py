@@ -7,7 +7,7 @@ saved without its request, also while the broker is down.
 from exchange.market.expressions import check_expression
 from exchange.market.services.attributes import retire_attribute, save_attribute
 from exchange.market.services.audiences import retire_audience, save_audience
-from exchange.market.services.bookings import retire_booking, save_booking
+from exchange.market.services.bookings import book_publishers, retire_booking, save_booking
 from exchange.market.services.campaigns import retire_campaign, save_campaign
 from exchange.market.services.edges import retire_edge, save_edge
 from exchange.market.services.parties import retire_party, save_party
@@ -34,6 +34,7 @@ __all__ = [
     "Outcome",
     "StaleSaveError",
     "ValuesDifference",
+    "book_publishers",
     "change_values",
     "check_expression",
     "compare_values",

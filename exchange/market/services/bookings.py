@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 
 from exchange.accounts.models import User
@@ -24,6 +26,18 @@ def save_booking(*, booking: Booking, by: User, expected_version: int | None = N
     check_pins(booking)
     save_row(booking, by)
     return booking
+
+
+@one_save()
+def book_publishers(*, campaign: Campaign, publishers: Sequence[Party], by: User) -> list[Booking]:
+    """Makes bookings as they are by default, with all of the publishers or with none."""
+    # All at once, and before the campaign: one after the other would break the order of locks.
+    hold(Party, [campaign.advertiser_id, *(publisher.pk for publisher in publishers)])
+    require_change(by, campaign)
+    return [
+        save_booking(booking=Booking(campaign=campaign, publisher=publisher), by=by)
+        for publisher in publishers
+    ]
 
 
 @one_save()

@@ -14,7 +14,7 @@ from django.db.models import Model, QuerySet
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-MENU_LIMIT = 500
+MENU_LIMIT = 12
 
 
 class NameInput(forms.TextInput):
@@ -30,7 +30,7 @@ class NameInput(forms.TextInput):
         listed = f"{(attrs or {}).get('id', name)}_options"
         # The form around it may have its own target, which is inherited where nothing is said.
         asking = {
-            "list": listed,
+            "data-combobox": True,
             "hx-get": self.options,
             "hx-trigger": "focus once, input changed delay:200ms",
             "hx-target": f"#{listed}",
@@ -42,7 +42,10 @@ class NameInput(forms.TextInput):
             "hx-params": name,
         }
         field = super().render(name, value, {**(attrs or {}), **asking}, renderer)
-        return format_html('{}<datalist id="{}"></datalist>', field, listed)
+        options = (
+            '<ul class="options" role="listbox" id="{}" aria-label="Names that fit" hidden></ul>'
+        )
+        return format_html(f'<span class="combobox">{{}}{options}</span>', field, listed)
 
 
 class NamedChoice(forms.ModelChoiceField):  # type: ignore[type-arg]

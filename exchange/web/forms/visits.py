@@ -13,7 +13,9 @@ from exchange.market.given_visits import GivenVisit, read_given
 from exchange.market.models import Campaign, Party
 from exchange.market.visibility import explainable
 from exchange.serving.problems import ProblemError
+from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.picking import CampaignPicker
+from exchange.web.forms.saving import offer_parties
 from exchange.web.visit_texts import (
     MAX_VISIT_CHARACTERS,
     TextProblem,
@@ -25,9 +27,7 @@ from exchange.web.visit_texts import (
 class VisitForm(forms.Form):
     """What to try. `problems` marks mistakes in the visit at their place."""
 
-    publisher = forms.ModelChoiceField(
-        Party.objects.publishers().order_by("name"), empty_label="Choose a publisher"
-    )
+    publisher = NamedChoice(Party.objects.publishers(), empty_label="Choose a publisher")
     visit = forms.CharField(strip=False, max_length=MAX_VISIT_CHARACTERS)
     imp = forms.IntegerField(required=False, widget=forms.HiddenInput)
     campaign = CampaignPicker(
@@ -40,6 +40,7 @@ class VisitForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.person = person
         self.problems: tuple[TextProblem, ...] = ()
+        offer_parties(self, "publisher", Party.objects.publishers())
         campaigns = explainable(Campaign.objects.with_advertiser(), person)
         cast("CampaignPicker", self.fields["campaign"]).campaigns = campaigns
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -120,7 +120,6 @@ def form_token(context: RequestContext) -> SafeString:
 @register.inclusion_tag("parts/_navigation.html", takes_context=True)
 def navigation(context: RequestContext) -> dict[str, Any]:
     folder = context["request"].path.strip("/").split("/")[0]
-    kinds = kinds_of(context["user"])
     items = [
         {
             "label": item.label,
@@ -128,10 +127,15 @@ def navigation(context: RequestContext) -> dict[str, Any]:
             "icon": item.icon,
             "is_current": item.folder == folder,
         }
-        for item in ITEMS
-        if fits(item, context["user"], kinds)
+        for item in items_for(context["user"])
     ]
     return {"items": items}
+
+
+def items_for(user: Person) -> list[Item]:
+    """Chooses the pages that are of interest to a person."""
+    kinds = kinds_of(user)
+    return [item for item in ITEMS if fits(item, user, kinds)]
 
 
 def fits(item: Item, user: Person, kinds: frozenset[str]) -> bool:
@@ -190,6 +194,12 @@ def status_badge(row: Campaign | Booking) -> SafeString:
 def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
     """What belongs to one row: `{{ told|of:booking }}`."""
     return told.get(row.pk, [])
+
+
+@register.filter
+def by_row(found: Mapping[int, Any], row: Model) -> Any:
+    """Returns what was found out about one row: `{{ sentences|by_row:campaign }}`."""
+    return found.get(row.pk)
 
 
 @register.filter

@@ -13,6 +13,7 @@ from exchange.market.impact import impact_of_attribute
 from exchange.market.models import Attribute
 from exchange.market.services import save_attribute
 from exchange.reading.paging import Order
+from exchange.web.attribute_traffic import read_carried
 from exchange.web.filters import AttributeFilter
 from exchange.web.forms import AttributeForm, save_form
 from exchange.web.views.listing import (
@@ -31,13 +32,21 @@ def list_attributes(request: HttpRequest) -> HttpResponse:
     filters = AttributeFilter(request.GET)
     attributes = filters.apply(Attribute.objects.kept())
     listing = read_listing(request, filters, attributes, BY_NAME)
-    return render(request, "market/attribute_list.html", {"listing": listing})
+    sample, carried = read_carried(listing.page.rows)
+    context = {"listing": listing, "sample": sample, "carried": carried}
+    return render(request, "market/attribute_list.html", context)
 
 
 @require_safe
 def show_attribute(request: HttpRequest, pk: int) -> HttpResponse:
     attribute = find_visible(Attribute.objects.all(), person_of(request), pk)
-    context = {"attribute": attribute, "impact": impact_of_attribute(attribute)}
+    sample, carried = read_carried([attribute])
+    context = {
+        "attribute": attribute,
+        "impact": impact_of_attribute(attribute),
+        "sample": sample,
+        "carried": carried.get(attribute.pk),
+    }
     return render(request, "market/attribute_detail.html", context)
 
 

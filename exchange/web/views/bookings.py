@@ -78,5 +78,5 @@ def edit_booking(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         )
         for told in tell(check_booking(booking=booking), person):
             messages.warning(request, told.message)
-        return redirect("campaign-detail", booking.campaign_id)
+        return redirect("campaign-bookings", booking.campaign_id)
     return show_form(request, "market/booking_form.html", form, booking=booking)

@@ -3,81 +3,51 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from exchange.findings.changed import last_checked
-from exchange.findings.models import BookingFinding
 from exchange.findings.services import check_campaign
-from exchange.findings.status import (
-    order_of,
-    with_booking_status,
-    with_campaign_status,
-    with_finding_count,
-)
-from exchange.findings.wording import tell_by_booking
-from exchange.market.models import Campaign, Party
-from exchange.market.services import FailingVisitsError, Outcome, run_test_visits, save_campaign
-from exchange.market.visibility import explainable, owned, visible
-from exchange.reading.paging import Order
-from exchange.reading.paths import find_paths
-from exchange.web.filters import CampaignFilter
+from exchange.market.models import Campaign
+from exchange.market.querysets import ID_DIGITS
+from exchange.market.services import FailingVisitsError, save_campaign
+from exchange.market.visibility import explainable, owned
 from exchange.web.forms import CampaignForm, campaign_label, save_form
+from exchange.web.sentences import say_all
+from exchange.web.views.campaign_tabs import find_campaign, follow, try_targeting
 from exchange.web.views.listing import (
-    find_visible,
     load_reference,
     open_for_edit,
     person_of,
-    read_listing,
     show_form,
 )
 from targeting import ExpressionError
 
 SUGGESTIONS = 12
-
-
-@require_safe
-def list_campaigns(request: HttpRequest) -> HttpResponse:
-    filters = CampaignFilter(request.GET)
-    campaigns = filters.apply(visible(Campaign.objects.kept().with_advertiser(), request.user))
-    shown = with_finding_count(with_campaign_status(campaigns.with_booking_count()))
-    order = Order(order_of(filters.chosen.get("status")), is_descending=True)
-    listing = read_listing(request, filters, shown, order)
-    context = {"listing": listing, "checked_at": last_checked()}
-    return render(request, "market/campaign_list.html", context)
+CLONED = ("advertiser", "starts_at", "ends_at", "bid_cpm", "priority", "labels", "expression")
+OF_CLONE = " (copy)"
+NAME_LENGTH = 160
 
 
 @require_safe
 def show_campaign(request: HttpRequest, pk: int) -> HttpResponse:
-    person = person_of(request)
-    campaign = find_visible(with_campaign_status(Campaign.objects.with_advertiser()), person, pk)
-    bookings = campaign.bookings.kept().with_parties().order_by("publisher__name")
-    paths = find_paths(with_booking_status(bookings), person)
-    booked = {path.booking.publisher_id for path in paths}
-    free = Party.objects.publishers().exclude(pk__in=booked).order_by("name")
-    findings = BookingFinding.objects.filter(booking__campaign=campaign).order_by("pk")
+    """Shows its targeting, the first of its tabs (`campaign_tabs`)."""
+    campaign = find_campaign(request, pk)
     context = {
         "campaign": campaign,
-        "paths": paths,
-        "publishers": free,
-        "told": tell_by_booking(findings, person),
+        "tab": "targeting",
+        "sentence": say_all([campaign]).get(campaign.pk),
         "checked_at": last_checked(),
+        "booking_count": campaign.bookings.kept().count(),
         **try_targeting(campaign),
+        **follow(campaign),
     }
     return render(request, "market/campaign_detail.html", context)
-
-
-def try_targeting(campaign: Campaign) -> dict[str, list[Outcome] | str]:
-    """How its test visits come out, or what is wrong with an expression that no longer compiles:
-    the page is needed to repair it."""
-    try:
-        return {"outcomes": run_test_visits(campaign=campaign)}
-    except ExpressionError as error:
-        return {"broken": str(error)}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -85,7 +55,7 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
     form = CampaignForm(
-        request.POST or None, person=person, instance=campaign, initial=request.GET.dict()
+        request.POST or None, person=person, instance=campaign, initial=read_initial(request)
     )
     if request.method == "POST" and save_form(form, partial(save_campaign, by=person)):
         check_campaign(campaign=campaign)
@@ -98,6 +68,18 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         campaign=campaign,
         reference=load_reference(),
     )
+
+
+def read_initial(request: HttpRequest) -> dict[str, Any]:
+    """Takes what the address says, or the campaign that it names to clone: always as a draft."""
+    source = request.GET.get("from", "")
+    if not source.isdecimal() or len(source) > ID_DIGITS:
+        return request.GET.dict()
+    rows = owned(Campaign.objects.with_advertiser(), request.user)
+    campaign = get_object_or_404(rows, pk=source)
+    copied = {name: getattr(campaign, name) for name in CLONED}
+    name = f"{campaign.name[: NAME_LENGTH - len(OF_CLONE)]}{OF_CLONE}"
+    return copied | {"name": name, "status": Campaign.Status.DRAFT}
 
 
 @require_POST

@@ -19,6 +19,7 @@ from exchange.market.models import Revised
 from exchange.market.services import FailingVisitsError, Outcome
 from exchange.market.visibility import sight
 from exchange.web.kinds import KINDS, address_of
+from exchange.web.views.campaign_tabs import find_campaign
 from exchange.web.views.listing import find_visible, open_for_edit, person_of
 from targeting import ExpressionError
 
@@ -67,6 +68,9 @@ def render_history(
         "seen": seen,
         "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
         "refusal": refusal,
+        "tab": "history",
+        # Among the tabs of its page.
+        "campaign": find_campaign(request, row.pk) if kind.name == "campaign" else None,
     }
     return render(request, "market/history.html", context, status=422 if refusal else 200)
 

@@ -63,9 +63,9 @@ def read_listing(
 ) -> Listing[Row]:
     """`rows` are filtered already; `filters` is shown above them."""
     # The status of a booking is its campaign's: one in a hundred, as with words of names.
-    is_searched = not filters.chosen.keys().isdisjoint({"q", "status"})
+    is_searched = not filters.chosen.keys().isdisjoint({"q", "targeting", "status"})
     page = read_page(rows, order, request.GET, is_searched=is_searched)
-    return Listing(page, filters, bool(filters.chosen))
+    return Listing(page, filters, bool(filters.narrowing))
 
 
 def show_form(

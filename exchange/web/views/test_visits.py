@@ -14,7 +14,7 @@ from exchange.market.models import Campaign, TestVisit
 from exchange.market.services import save_test_visit
 from exchange.web.forms import TestVisitForm, save_form
 from exchange.web.views.listing import find_visible, open_for_edit, person_of, show_form
-from exchange.web.visit_texts import write_example
+from exchange.web.visit_texts import MAX_VISIT_CHARACTERS, write_example
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -22,7 +22,10 @@ def add_test_visit(request: HttpRequest, campaign_pk: int) -> HttpResponse:
     person = person_of(request)
     campaign = find_visible(Campaign.objects.with_advertiser(), person, campaign_pk)
     test_visit = open_for_edit(TestVisit.objects.all(), person, None, TestVisit(campaign=campaign))
-    return edit(request, test_visit, visit=write_example())
+    # What was tried, from “Try a visit”; the form says what is wrong with it.
+    tried = request.GET.get("visit", "")[:MAX_VISIT_CHARACTERS]
+    test_visit.expects_eligible = request.GET.get("expects") != "no"
+    return edit(request, test_visit, visit=tried or write_example())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,7 +41,7 @@ def edit(request: HttpRequest, test_visit: TestVisit, visit: str) -> HttpRespons
     form = TestVisitForm(request.POST or None, person=person, instance=test_visit, initial=initial)
     if request.method == "POST" and save_form(form, partial(save_test_visit, by=person)):
         messages.success(request, f"The test visit “{test_visit.name}” is saved.")
-        return redirect("campaign-detail", test_visit.campaign_id)
+        return redirect("campaign-tests", test_visit.campaign_id)
     return show_form(
         request,
         "market/test_visit_form.html",

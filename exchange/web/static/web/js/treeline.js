@@ -1,5 +1,7 @@
 // What every page does: the menu, the guard of unsaved work, colours, and words for lost requests.
+import { startChoosing } from "./choosing.js";
 import { colour } from "./colours.js";
+import { startComboboxes, startJump } from "./combobox.js";
 import { startDrafts } from "./drafts.js";
 import { startLeaving } from "./leaving.js";
 import { showLocalTimes, startOwnTimes } from "./local_times.js";
@@ -126,7 +128,11 @@ colourExpressions(document);
 showLocalTimes(document);
 startOwnTimes();
 startVisitEditors(document);
+startChoosing(document);
+startComboboxes(document);
+startJump();
 document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
+  startComboboxes(event.detail.elt);
   showLocalTimes(event.detail.elt);
 });
