@@ -66,7 +66,7 @@ class Offer:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Offer:
-        """Of the server's words; ids become names of files, so they are looked at."""
+        """Reads the server's words; ids become names of files, so they are looked at."""
         try:
             offer = cls(
                 snapshot_id=document["snapshot_id"],
@@ -143,7 +143,7 @@ class Platform:
             return Offer.read(unseal(body.read()))
 
     def fetch_files(self, offer: Offer, folder: Path) -> None:
-        """Into that folder, each checked while it comes."""
+        """Fetches the files into that folder, each checked while it comes."""
         with self._open(f"{offer.snapshot_id}/{HASHES_FILE}") as body:
             (folder / HASHES_FILE).write_bytes(body.read())
         hashes = read_hashes(folder / HASHES_FILE, offer.snapshot_id)
@@ -175,7 +175,7 @@ class Platform:
 
 
 def refusal_of(error: HTTPError) -> DownloadError:
-    """In the platform's own words, where it has some."""
+    """Tells the refusal in the platform's own words, where it has some."""
     try:
         detail = json.loads(error.read(1 << 16))["detail"]
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
@@ -207,7 +207,7 @@ def read_hashes(path: Path, snapshot_id: str) -> dict[str, str]:
 
 
 def check_files(folder: Path) -> None:
-    """Of a snapshot that was fetched before; raises DownloadError or OSError."""
+    """Checks a snapshot that was fetched before; raises DownloadError or OSError."""
     hashes = read_hashes(folder / HASHES_FILE, folder.name)
     for name in FETCHED_FILES:
         with (folder / name).open("rb") as file:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 
 def fold_definitions(records: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """In their order, without the former values of lists, each of which may be megabytes: a text
-    that refers to nothing can stand wherever an earlier one of its name did."""
+    """Returns the definitions in their order, without the former values of lists, each of which may
+    be megabytes: a text that refers to nothing can stand wherever an earlier one of its name
+    did."""
     every = [pair for definitions in records for pair in definitions.items()]
     last = dict(every)
     folded, seen = [], set()

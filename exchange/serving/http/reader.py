@@ -127,7 +127,7 @@ class RequestReader:
         return True
 
     def _keep_head(self, data: bytes) -> None:
-        """Of bytes with which one request began, if it is whole and nobody refused it."""
+        """Keeps the bytes with which one request began, if it is whole and nobody refused it."""
         is_plain = self.stage is Stage.BETWEEN and b"upgrade" not in self._headers
         is_short = self._head_bytes + len(self._target) + MOST_DIGITS <= self._head_limit
         if not (is_plain and is_short and self._heads_left) or self._request.problem is not None:
