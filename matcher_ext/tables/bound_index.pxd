@@ -37,6 +37,7 @@ cdef class BoundIndex:
     cdef Question question
     cdef const RoutePlan* routes        # or NULL
     cdef vector[uint32_t] columns       # by attribute of the index
+    cdef uint32_t bases[2]              # the first nodes of the plans, by Entry.plan
     cdef readonly dict definitions      # name -> node
     cdef readonly object ids            # ascending
     cdef readonly object entry_of_id    # entry of the question; -1: true of nothing

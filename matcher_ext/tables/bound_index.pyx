@@ -99,6 +99,7 @@ cdef class BoundIndex:
                 is_edge.data(),
             )
             order_children(&self.question, first)
+        self.bases[number] = base
         if plan is self.below:
             self.question.slots.assign(section_count(&plan.plan, SLOTS) + 1, NOTHING)
         for definition, name in enumerate(plan.definition_names()):

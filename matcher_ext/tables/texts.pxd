@@ -1,19 +1,23 @@
 """Texts asked of a table: parsed, bound, answered, forgotten."""
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread
+from matcher_ext.values.normal_form cimport NormalForm
 
 cdef class AskedTexts:
     """Adds texts to a thread's question; `end` takes them out again."""
     cdef BoundIndex bound
     cdef Thread thread
     cdef readonly list roots            # nodes
+    cdef uint32_t base                  # node of the form's first
     cdef size_t nodes
     cdef size_t children
     cdef size_t bounds
     cdef size_t runs
     cdef size_t shapes
     cdef size_t reaches
+
+    cdef NormalForm form
 
     cdef int end(self) except -1
 

@@ -8,10 +8,12 @@ from libcpp.vector cimport vector
 
 from matcher_ext.language.normal cimport normalise_texts
 from matcher_ext.machine.links cimport NOTHING
+from matcher_ext.plan.plan cimport Plan, PlanNode
 from matcher_ext.tables.asking cimport Asker, ask_node, measure_need, open_block
 from matcher_ext.tables.bound_index cimport BoundIndex
 from matcher_ext.tables.questions cimport Question, add_form, order_children
-from matcher_ext.values.normal_form cimport NormalForm
+from matcher_ext.tables.wording cimport plan_of_form, word_node
+from matcher_ext.values.normal_form cimport NORMAL_AND, NormalForm
 from matcher_ext.values.tree cimport Tree
 
 from matcher_ext.language.reading import check_text
@@ -56,13 +58,13 @@ cdef int find_targets(
 
 cdef AskedTexts begin_texts(BoundIndex bound, list texts):
     cdef AskedTexts asked = AskedTexts.__new__(AskedTexts)
-    cdef NormalForm form
+    cdef NormalForm* form = &asked.form
     cdef vector[uint32_t] targets
     cdef vector[uint8_t] is_edge
     cdef Question* question
     cdef Asker* asker
     cdef uint32_t base
-    parse_texts(bound, texts, &form)
+    parse_texts(bound, texts, form)
     asked.bound = bound
     asked.thread = bound.take()
     question = &asked.thread.question
@@ -74,10 +76,10 @@ cdef AskedTexts begin_texts(BoundIndex bound, list texts):
     asked.shapes = question.binding.shapes.size()
     asked.reaches = question.reaches.size()
     try:
-        find_targets(bound, question, &form, &targets, &is_edge)
+        find_targets(bound, question, form, &targets, &is_edge)
         with nogil:
             base = add_form(
-                question, bound.table, bound.columns.data(), &form, targets.data(), is_edge.data()
+                question, bound.table, bound.columns.data(), form, targets.data(), is_edge.data()
             )
             order_children(question, <uint32_t>asked.nodes)
             asker.answers.resize(2 * question.nodes.size())
@@ -87,11 +89,23 @@ cdef AskedTexts begin_texts(BoundIndex bound, list texts):
     except BaseException:
         asked.end()
         raise
+    asked.base = base
     asked.roots = [base + root for root in form.roots]
     return asked
 
 
 cdef class AskedTexts:
+    def conditions(self, uint32_t number):
+        """Lists (text, node) of what a text is an `and` of."""
+        cdef vector[PlanNode] nodes
+        cdef Plan plan = plan_of_form(&self.form, &nodes)
+        cdef uint32_t root = self.form.roots[number]
+        cdef uint32_t i
+        parts = [root]
+        if nodes[root].kind == NORMAL_AND:
+            parts = [plan.edges[nodes[root].first + i] for i in range(nodes[root].count)]
+        return [(word_node(&plan, self.bound.catalog, part), self.base + part) for part in parts]
+
     cdef int end(self) except -1:
         cdef Question* question = &self.thread.question
         cdef Asker* asker = &self.thread.asker

@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -6,6 +6,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from matcher_ext.tables.parts import Tabled
+from matcher_ext.tables.results import Blocker, Funnel, Impact
 from matcher_ext.values.catalog import CompiledCatalog
 
 class HasText(Protocol):
@@ -49,3 +50,15 @@ class VisitTable:
         self, expression: str | HasText, index: Tabled | None = None
     ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.uint8]]: ...
     def count(self, index: Tabled, *, groups: bool = False) -> NDArray[numpy.int64]: ...
+    def funnel(self, index: Tabled, ids: Iterable[int] | None = None) -> dict[int, Funnel]: ...
+    def sole_blockers(
+        self, index: Tabled, ids: Iterable[int] | None = None
+    ) -> dict[int, tuple[Blocker, ...]]: ...
+    def users(self, index: Tabled) -> NDArray[numpy.int64]: ...
+    def impact(
+        self,
+        expression: str | HasText,
+        *,
+        bookings: Iterable[str | HasText] = (),
+        index: Tabled | None = None,
+    ) -> Impact: ...

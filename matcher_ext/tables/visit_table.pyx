@@ -12,11 +12,14 @@ from libc.stdint cimport int64_t, uint32_t
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
 from matcher_ext.tables.counting_rows cimport count_entries, count_grouped
+from matcher_ext.tables.following cimport FollowedBookings
+from matcher_ext.tables.impacts cimport ask_impact
 from matcher_ext.tables.table_checks cimport check_table
 from matcher_ext.tables.table_format cimport (
     T_CATALOG, T_GROUPS, Block, read_table, sum_table,
 )
 from matcher_ext.tables.texts cimport ask_text
+from matcher_ext.tables.users cimport count_users
 from matcher_ext.tables.values cimport read_block
 from matcher_ext.tables.writing cimport TableMaker
 from matcher_ext.values.catalog cimport CompiledCatalog
@@ -262,6 +265,38 @@ cdef class VisitTable:
         if groups:
             return found[:, :self.table.header.groups]
         return found[:, 0]
+
+    def funnel(self, index, ids=None):
+        """Returns the Funnel of each id, or of these: where its publisher's visits are lost. Ids
+        that code answers for are left out."""
+        return FollowedBookings(self._bind(index), ids).funnels()
+
+    def sole_blockers(self, index, ids=None):
+        """Returns for each id, or for these, its conditions with the visits that satisfy all of it
+        but one of them. Ids that code answers for are left out."""
+        return FollowedBookings(self._bind(index), ids).sole_blockers()
+
+    def users(self, index):
+        """Returns how many users the eligible visits of each id have, in the order of
+        `index.ids`; visits without a user are not counted, nor ids that code answers for."""
+        cdef BoundIndex bound = self._bind(index)
+        cdef Thread thread = bound.take()
+        counts = numpy.zeros(bound.question.entries.size() + 1, dtype=numpy.int64)
+        cdef int64_t[::1] target = counts
+        with nogil:
+            count_users(&thread.asker, &target[0])
+        bound.pool.append(thread)
+        return counts[bound.entry_of_id]        # the last one is of nothing
+
+    def impact(self, expression, *, bookings=(), index=None):
+        """Returns the Impact of an expression. `bookings` are expressions of publisher and path:
+        `publisher.id = 'a' and @edge.1 and @edge.2`; their definitions are the index's."""
+        cdef BoundIndex bound
+        if index is None:
+            bound = bind_nothing(self, &self.table, self.catalog)
+        else:
+            bound = self._bind(index)
+        return ask_impact(bound, text_of(expression), [text_of(each) for each in bookings])
 
     def _add_answered(self, BoundIndex bound, found, groups):
         """Adds what code answers, row by row."""

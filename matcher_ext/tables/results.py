@@ -1,0 +1,73 @@
+"""What a table answers, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Of the visits that came here: passed, false, and the rest unknown. `name` is the definition
+    of an edge or of a reach, or `campaign`."""
+
+    name: str
+    passed: int
+    false: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """The way of a booking's visits: all of the publisher's that carry what is required, then step
+    by step."""
+
+    visits: int
+    steps: tuple[Step, ...]
+
+    @property
+    def eligible(self) -> int:
+        return self.steps[-1].passed
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A condition, and the visits that satisfy all of a booking but this."""
+
+    condition: str
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class BookingImpact:
+    """Of one booking's publisher: visits that its path is open for, and those of them that the
+    expression is true of."""
+
+    booking: str
+    open: int
+    eligible: int
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What an expression does to the visits of a table. `visits` and `users` are those that it is
+    true of, whoever's; `open` and `eligible` of all bookings together, each visit once. `gains`
+    are the visits (eligible ones, where there are bookings) that dropping a condition would add."""
+
+    visits: int
+    users: int
+    by_publisher: Mapping[str | None, int]
+    open: int
+    eligible: int
+    bookings: tuple[BookingImpact, ...]
+    gains: tuple[Blocker, ...]
+
+
+def make_steps(visits: int, names: list[str], counts: list[int]) -> Funnel:
+    """Makes a funnel of (passed, false) pairs, one for each name."""
+    steps = []
+    came = visits
+    for name, passed, false in zip(names, counts[::2], counts[1::2], strict=True):
+        steps.append(Step(name, passed, false, came - passed - false))
+        came = passed
+    return Funnel(visits, tuple(steps))

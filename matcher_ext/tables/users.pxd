@@ -1,0 +1,19 @@
+"""Who stands behind rows: the users of eligible visits, each counted once."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from matcher_ext.tables.asking cimport Asker
+from matcher_ext.tables.table_format cimport Table
+
+# Writes the user's code of each row of a block; NOTHING where there is none.
+cdef void read_users(const Table* table, uint32_t block, vector[uint32_t]* users) noexcept nogil
+# Appends the users of rows.
+cdef void add_users(
+    const uint64_t* rows, uint32_t words, const vector[uint32_t]* users, vector[uint32_t]* found
+) noexcept nogil
+# Counts distinct ones; `seen` has a stamp for each user of the table.
+cdef int64_t count_distinct(
+    vector[uint32_t]* found, vector[uint32_t]* seen, uint32_t stamp
+) noexcept nogil
+# Counts the users of each entry.
+cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil
