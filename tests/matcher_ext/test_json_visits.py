@@ -153,6 +153,8 @@ def test_names_and_values_are_compared_to_their_last_byte(length: int) -> None:
         changed = "n" * place + "x" + "n" * (length - place - 1)
         for each in (name, changed):
             body = json.dumps({"publisher": "a", "visit": {each: value}}).encode()
-            ((_, read, _, unknown, _),) = read_request(reader, Stamps((), "place"), body, NOON)
+            found = read_request(reader, Stamps((), "place"), body, NOON)
+            assert found is not None
+            ((_, read, _, unknown, _),) = found
             assert (read, unknown) == (({}, {each}) if each == changed else ({name: value}, set()))
         assert snapshot.match({name: value[:place] + "x" + value[place + 1 :]}) == []

@@ -59,6 +59,7 @@ class HttpConnection(asyncio.Protocol):
         "_active_at",
         "_crowd",
         "_executor",
+        "_fed",
         "_has_ended",
         "_is_called",
         "_is_choked",
@@ -88,6 +89,7 @@ class HttpConnection(asyncio.Protocol):
         self._has_ended = False
         self._late_for: tuple[int, Stage] | None = None
         self._unread = b""
+        self._fed = 0  # bytes of it: cutting them off each time would copy the rest
         self._unsent = 0
         self._active_at = crowd.now
 
@@ -98,7 +100,7 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def held_bytes(self) -> int:
-        return self._reader.held_bytes + len(self._unread)
+        return self._reader.held_bytes + len(self._unread) - self._fed
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -112,7 +114,7 @@ class HttpConnection(asyncio.Protocol):
         if self._has_ended:
             return
         if self._unread or len(data) > PIECE_BYTES:
-            self._unread += data
+            self._unread, self._fed = self._unread[self._fed :] + data, 0
         else:
             self._reader.feed(data)
         self._crowd.go_on_soon(self)
@@ -221,14 +223,20 @@ class HttpConnection(asyncio.Protocol):
             if reader.ready:
                 self._answer(reader.ready.popleft())
             elif self._unread and reader.stage is not Stage.OVER:
-                piece, self._unread = self._unread[:PIECE_BYTES], self._unread[PIECE_BYTES:]
-                reader.feed(piece)
+                self._feed_piece()
             else:
-                self._unread = b""
+                self._unread, self._fed = b"", 0
                 return
             if time.perf_counter() > until:
                 self._crowd.go_on_soon(self)
                 return
+
+    def _feed_piece(self) -> None:
+        piece = self._unread[self._fed : self._fed + PIECE_BYTES]
+        self._fed += len(piece)
+        if self._fed == len(self._unread):
+            self._unread, self._fed = b"", 0
+        self._reader.feed(piece)
 
     def _await_client(self) -> None:
         """The next word is the client's; from a request's first byte on it has only so long."""
