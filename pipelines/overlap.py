@@ -190,7 +190,8 @@ def sketch_people(found: DataFrame) -> DataFrame:
 
 
 def estimate(sketch: str) -> Column:
-    return (sf.theta_sketch_estimate(sketch) * column("weight")).cast("long")
+    users: Column = (sf.theta_sketch_estimate(sketch) * column("weight")).cast("long")
+    return users
 
 
 def rank_partners(pairs: DataFrame, own: DataFrame, people: DataFrame) -> DataFrame:
