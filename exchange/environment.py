@@ -45,7 +45,7 @@ def env_path(name: str, default: Path) -> Path:
 
 
 def env_place(name: str, default: Path) -> Path | str:
-    """A folder, or the URL of a place that is none of this machine's (`s3a://..`), as it is."""
+    """Reads a folder, or the URL of a place elsewhere (`s3a://..`), as it is."""
     text = os.environ.get(name, "").strip()
     if text.startswith("file://"):
         return Path(url2pathname(urlsplit(text).path)).resolve()
@@ -53,7 +53,7 @@ def env_place(name: str, default: Path) -> Path | str:
 
 
 def env_folder(name: str, default: Path) -> Path:
-    """The same for who can only write to a disk."""
+    """Reads a folder for those who can only write to a disk."""
     place = env_place(name, default)
     if isinstance(place, str):
         raise SettingError(f"{name} must be a folder of this machine here, not {place}")

@@ -131,7 +131,7 @@ def as_profile(
 
 
 def count_cells(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Values, as text, and how many visits have each; a set has each of its elements, once."""
+    """Counts the visits that have each value, as text; a set has each of its elements, once."""
     if pa.types.is_list(cells.type):
         rows = pa.table({"row": pc.list_parent_indices(cells), "value": pc.list_flatten(cells)})
         cells = rows.group_by(["row", "value"]).aggregate([])["value"].combine_chunks()
@@ -140,8 +140,7 @@ def count_cells(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def fits(found: pa.DataType, kind: str) -> bool:
-    """Whether a column can carry an attribute's values; one of moments takes what can be read as
-    one, value by value."""
+    """Says whether a column can carry an attribute's values; moments are read value by value."""
     kinds = pa.types
     is_set = kinds.is_list(found)
     element = found.value_type if is_set else found
@@ -159,7 +158,7 @@ def fits(found: pa.DataType, kind: str) -> bool:
 
 
 def sum_said(profile: DataFrame) -> DataFrame:
-    """`filled` is what is left of a typed column; what was of a wrong type is missing in it."""
+    """Sums up what is filled; a value of a wrong type is missing in its column."""
     sums = [
         sf.sum(sf.when(column("said") == said, column("visits")).otherwise(0)).alias(name)
         for said, name in ((FILLED, "filled"), (WRONG, "wrong_type"))
@@ -173,7 +172,7 @@ def sum_values(profile: DataFrame) -> DataFrame:
 
 
 def count_values(day: DayInput, values: DataFrame, domains: list[tuple[str, str]]) -> DataFrame:
-    """How many different ones, and how many visits carry one outside a closed domain."""
+    """Counts different values, and visits that carry one outside a closed domain."""
     known = day.spark.createDataFrame(domains, "attribute string, value string")
     closed = known.select("attribute").distinct().withColumn("is_closed", sf.lit(True))
     judged = values.join(
@@ -187,7 +186,7 @@ def count_values(day: DayInput, values: DataFrame, domains: list[tuple[str, str]
 
 
 def rank_values(values: DataFrame) -> DataFrame:
-    """Not of users: whom a hash stands for is nobody's business here."""
+    """Ranks values by visits; not of users, whose hashes are nobody's business here."""
     by_visits = Window.partitionBy("attribute").orderBy(sf.desc("visits"), "value")
     ranked = values.where(column("attribute") != USER).withColumn(
         "rank", sf.row_number().over(by_visits)
@@ -196,7 +195,7 @@ def rank_values(values: DataFrame) -> DataFrame:
 
 
 def add_drift(day: DayInput, described: DataFrame) -> DataFrame:
-    """Without a day before there is no drift to tell."""
+    """Compares fill rates with the days before; without one there is no drift to tell."""
     days = [day.day - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
     tables = [day.store(NAME).read(each, "attributes", ATTRIBUTES) for each in days]
     nothing = day.spark.createDataFrame([], ATTRIBUTES)
@@ -222,7 +221,7 @@ def count_unmapped(day: DayInput, known: set[str]) -> DataFrame:
 
 
 def count_fates(keys: DataFrame) -> DataFrame:
-    """`late` ones are counted as well."""
+    """Counts visits by what became of their rows; `late` ones are counted ones as well."""
     named = keys.withColumn("fate", sf.coalesce("reason", "fate"))
     late = keys.where((column("fate") == COUNTED) & column("is_late"))
     every = named.union(late.withColumn("fate", sf.lit("late")))

@@ -1,4 +1,4 @@
-"""One day of the visit log for all jobs of a session: compacted, judged once, opened by columns.
+"""Opens one day of the visit log for all jobs of a session: compacted, judged once, by columns.
 
 Owns what "the day's visits" are; what is asked of them is each job's own.
 """
@@ -53,7 +53,7 @@ class DayInput:
 
     @cached_property
     def log(self) -> list[DataFrame]:
-        """One table for each set of column types; none if the day has no log."""
+        """Holds one table for each set of column types; none if the day has no log."""
         wanted = self.index.attributes | set(PASSED_ON)
         return read_day(self.spark, self.order.visits, self.day, wanted)
 
@@ -63,23 +63,23 @@ class DayInput:
 
     @cached_property
     def visits(self) -> list[DataFrame]:
-        """The rows that count, in the log's order: by publisher."""
+        """Holds the rows that count, in the log's order: by publisher."""
         return [leave_out(part, self.keys) for part in self.log]
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """What the log held, by weight."""
+        """Counts what the log held, by weight."""
         sums = [sf.sum(name).alias(name) for name in ("visits", "malformed", "duplicates", "late")]
         (found,) = count_daily(self.keys).agg(*sums).collect()
         return {name: value or 0 for name, value in found.asDict().items()}
 
     @cached_property
     def files(self) -> dict[str, int]:
-        """Those of the day's log, with their bytes."""
+        """Lists the files of the day's log, with their bytes."""
         return list_parts(self.spark, self.order.visits, self.day)
 
     def keep_visits(self) -> None:
-        """For several jobs: read and judged once."""
+        """Keeps the rows for several jobs, so that they are read and judged once."""
         self.visits = [self.keep(part) for part in self.visits]
 
     def map_visits(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:
@@ -100,13 +100,13 @@ class DayInput:
             rows.unpersist()
 
     def keep(self, rows: DataFrame) -> DataFrame:
-        """Computed once, until the day is closed."""
+        """Keeps what was computed until the day is closed."""
         kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
         self._kept.append(kept)
         return kept
 
 
 def open_batches(batches: Batches) -> Batches:
-    """The visits of `DayInput.map_visits`, column by column."""
+    """Unpacks the visits of `DayInput.map_visits`, column by column."""
     for batch in batches:
         yield pa.RecordBatch.from_struct_array(batch.column(0))

@@ -88,7 +88,7 @@ def main(jobs: Sequence[DayJob], arguments: Sequence[str] | None, *, program: st
 
 
 def parse_orders(arguments: Sequence[str] | None, program: str) -> tuple[list[DayOrder], bool]:
-    """What to do, and whether to end with the standard input."""
+    """Reads what to do, and whether to end with the standard input."""
     parser = argparse.ArgumentParser(prog=program)
     parser.add_argument("--date", required=True, type=date.fromisoformat)
     parser.add_argument("--through", type=date.fromisoformat, help="the last day, of several")
@@ -135,7 +135,7 @@ def run_orders(
 
 
 def run_jobs(spark: SparkSession, order: DayOrder, jobs: Sequence[DayJob]) -> Iterator[JobDone]:
-    """One that fails does not keep the others from being tried."""
+    """Runs every job, also after one that failed."""
     day = DayInput(spark, order)
     try:
         if day.log and len(jobs) > 1:
@@ -186,7 +186,7 @@ def replace_day(day: DayInput, job: DayJob, started: float) -> Manifest:
 
 
 def conform(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Exactly the columns that the table has, in its types."""
+    """Chooses exactly the columns that the table has, in its types."""
     return rows.select(*[column(each.name).cast(each.dataType).alias(each.name) for each in schema])
 
 
@@ -203,7 +203,7 @@ def describe_run(day: DayInput, job: DayJob, started: float) -> dict[str, Any]:
 
 
 def find_code_version() -> str:
-    """Of the jobs as they are here, released or not."""
+    """Hashes the jobs as they are here, released or not."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.glob("*.py")):
         digest.update(path.name.encode() + path.read_bytes())
@@ -223,7 +223,7 @@ def telling_progress(context: SparkContext) -> Iterator[None]:
 
 
 def tell_progress(context: SparkContext, is_over: threading.Event) -> None:
-    """Stages and their tasks, as Spark sees them."""
+    """Prints Spark's stages and tasks until it is over."""
     tracker = context.statusTracker()
     while not is_over.wait(PROGRESS_SECONDS):
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
@@ -234,6 +234,6 @@ def tell_progress(context: SparkContext, is_over: threading.Event) -> None:
 
 
 def say(document: Mapping[str, Any]) -> None:
-    """In one piece: two threads do."""
+    """Prints a line in one piece: two threads do."""
     sys.stdout.write(f"{json.dumps(document)}\n")
     sys.stdout.flush()

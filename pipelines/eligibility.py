@@ -134,7 +134,7 @@ def find_eligible(
 def group_pairs(
     index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
 ) -> pa.RecordBatch:
-    """By booking and group."""
+    """Counts the rows of each booking in each group."""
     (countries, country), (devices, device) = (encode(visits, name) for name in GROUPS)
     codes = (places * len(countries) + country[rows]) * len(devices) + device[rows]
     found, counts = np.unique(codes, return_counts=True)
@@ -153,7 +153,7 @@ def group_pairs(
 def gather_people(
     index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
 ) -> Iterator[pa.RecordBatch]:
-    """By campaign and salt: each user once."""
+    """Lists each campaign's users, once per salt."""
     if USER not in visits.schema.names or not pa.types.is_string(visits.column(USER).type):
         return
     salts, salt_of_row = encode(visits, SALT)
@@ -168,7 +168,7 @@ def gather_people(
 
 
 def gather_users(campaigns: Numbers, users: Numbers, salt: str, weight: int) -> pa.RecordBatch:
-    """One row per campaign, with its users in a list."""
+    """Makes one row per campaign, with its users in a list."""
     order = np.lexsort((users, campaigns))
     campaigns, users = campaigns[order], users[order]
     is_new = np.append(True, (np.diff(campaigns) != 0) | (np.diff(users) != 0))
@@ -186,7 +186,7 @@ def gather_users(campaigns: Numbers, users: Numbers, salt: str, weight: int) -> 
 
 
 def encode(visits: pa.RecordBatch, name: str) -> tuple[pa.Array, Numbers]:
-    """The column's values, null as the last, and each row's place among them."""
+    """Gives a column's values, null as the last, and each row's place among them."""
     if name not in visits.schema.names or not pa.types.is_string(visits.column(name).type):
         return pa.nulls(1, pa.string()), np.zeros(visits.num_rows, np.int64)
     column_of = visits.column(name).dictionary_encode()
@@ -196,13 +196,13 @@ def encode(visits: pa.RecordBatch, name: str) -> tuple[pa.Array, Numbers]:
 
 
 def hash_users(users: pa.Array) -> Numbers:
-    """Of `encode`, without the null at the end: what sketches are made of."""
+    """Hashes the values of `encode`, without the null at the end, for sketches."""
     hashes: Numbers = hash_array(users.to_numpy(zero_copy_only=False)[:-1]).view(np.int64)
     return hashes
 
 
 def find_salt_before(salt: str | None) -> str | None:
-    """The name of the salt of the window before; a log without salts has one for all days."""
+    """Names the salt of the window before; a log without salts has one for all days."""
     if not salt:
         return None
     first_day, _, mark = salt.partition(".")
@@ -229,7 +229,7 @@ def sum_wrong_values(found: DataFrame) -> DataFrame:
 
 
 def sum_bookings(day: DayInput, detail: DataFrame, daily: DataFrame) -> DataFrame:
-    """Every live booking, also one that no visit was eligible for."""
+    """Lists every live booking, also one that no visit was eligible for."""
     keys = ["campaign_id", "publisher"]
     eligible = detail.groupBy(*keys).agg(sf.sum("eligible_visits").alias("eligible_visits"))
     visits = daily.where(column("publisher").isNotNull()).select("publisher", "visits")

@@ -75,7 +75,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def read_counts(day: DayInput, length: int) -> DataFrame:
-    """Eligible visits by campaign and day, zeros of live bookings included."""
+    """Reads eligible visits by campaign and day, zeros of live bookings included."""
     store, parts = day.store(eligibility.JOB.name), [day.spark.createDataFrame([], COUNTS)]
     for each in days_until(day.day, length):
         rows = store.read(each, "by_publisher", eligibility.BY_PUBLISHER)
@@ -90,7 +90,7 @@ def days_until(last: date, length: int) -> list[date]:
 
 
 def find_weekdays(counts: DataFrame) -> DataFrame:
-    """A factor for each weekday that was counted: its mean total through the mean of all."""
+    """Finds each weekday's factor: its mean total through the mean of all."""
     totals = counts.groupBy("day").agg(sf.sum("visits").alias("visits"))
     by_weekday = totals.groupBy(sf.weekday("day").alias("weekday")).agg(
         sf.avg("visits").alias("of_weekday")
@@ -132,7 +132,7 @@ def at_least_zero(value: Column) -> Column:
 
 
 def measure_errors(day: DayInput, counts: DataFrame) -> DataFrame:
-    """WAPE: the sum of the days' errors through the sum of what was there; none if that is 0."""
+    """Measures WAPE: the days' errors through what was there; null if that is 0."""
     before = day.store(NAME).read(day.day - timedelta(days=AHEAD), "expected", EXPECTED)
     if before is None:
         return day.spark.createDataFrame([], ERRORS)
@@ -157,7 +157,7 @@ def find_dead_campaigns(counts: DataFrame) -> DataFrame:
 
 
 def find_dead_conditions(day: DayInput) -> DataFrame:
-    """Edges, and predicates of edges and campaigns."""
+    """Finds edges, and predicates of edges and campaigns, that were never true."""
     store = day.store(truth_rates.NAME)
     tables = [
         store.read(each, truth_rates.TABLE, truth_rates.CONDITIONS)

@@ -78,7 +78,7 @@ def forget_visits(log: str, user: str, salts: Salts) -> Forgotten:
     names = pa.array(sorted(list_names(user, salts, [day for day, _ in paths])))
 
     def find(rows: pa.Table) -> pa.ChunkedArray:
-        """A log without salts has the id itself."""
+        """Marks the user's rows; a log without salts has the id itself."""
         columns = [rows[name] for name in (USER, USER_BEFORE) if name in rows.schema.names]
         found = pa.chunked_array([pa.repeat(False, rows.num_rows)])
         for each in columns:
@@ -90,7 +90,7 @@ def forget_visits(log: str, user: str, salts: Salts) -> Forgotten:
 
 
 def list_names(user: str, salts: Salts, days: Sequence[date]) -> set[str]:
-    """The id, and its hashes in all windows that the days' rows, late ones too, may be of."""
+    """Lists the id and its hashes in all windows that the days' rows, late ones too, may be of."""
     if not days:
         return {user}
     first, names = min(days) - timedelta(days=2 * WINDOW_DAYS), {user}
@@ -100,7 +100,7 @@ def list_names(user: str, salts: Salts, days: Sequence[date]) -> set[str]:
 
 
 def forget_answers(folder: str, user: str, salt: bytes) -> Forgotten:
-    """There the visit is one text; a hash of 32 digits is nothing else in it."""
+    """Looks for the hash in the visit's text: 32 digits are nothing else there."""
     files, root = open_place(folder.rstrip("/"))
     key = hashlib.blake2b(salt, digest_size=32).digest()
     name = hashlib.blake2b(user.encode(), key=key, digest_size=16).hexdigest()
@@ -109,7 +109,7 @@ def forget_answers(folder: str, user: str, salt: bytes) -> Forgotten:
 
 
 def list_parts(files: pyarrow.fs.FileSystem, root: str) -> Iterator[tuple[date, str]]:
-    """Every finished file of a day, compacted or not."""
+    """Lists every finished file of every day, compacted or not."""
     for folder in (root, f"{root}/{INCOMING}", f"{root}/{CLAIMED}"):
         found = files.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
         for entry in sorted(found, key=lambda entry: entry.path):
@@ -126,7 +126,7 @@ def rewrite(
     columns: Sequence[str],
     find: Callable[[pa.Table], pa.ChunkedArray],
 ) -> Forgotten:
-    """Without the rows that `find` says are meant, by these columns."""
+    """Writes files anew without the rows that `find` says are meant, by these columns."""
     rewritten = rows = 0
     for path in paths:
         table = read_columns(files, path, columns)
@@ -146,7 +146,7 @@ def read_columns(files: pyarrow.fs.FileSystem, path: str, columns: Sequence[str]
 
 
 def replace_file(files: pyarrow.fs.FileSystem, path: str, kept: pa.ChunkedArray) -> None:
-    """In the order, the schema and the row groups that it had."""
+    """Writes the kept rows beside, in the order and the schema that they had, then replaces."""
     folder, _, name = path.rpartition("/")
     aside = f"{folder}/.{name}.forgetting"
     with files.open_input_file(path) as source, files.open_output_stream(aside) as target:

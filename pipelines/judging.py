@@ -16,7 +16,7 @@ NO_ID, NO_PUBLISHER, NO_TIME, LATER_DAY = "no_visit_id", "no_publisher", "no_tim
 
 
 def judge_rows(log: list[DataFrame]) -> DataFrame:
-    """What becomes of each row (`fate`, and the `reason` if it does not count), with only the
+    """Tells what becomes of each row (`fate`, and the `reason` if it does not count), with only the
     columns that decide it.
 
     A row counts on the day whose log holds it, also when it is late; its own time decides which
@@ -49,7 +49,7 @@ def judge_rows(log: list[DataFrame]) -> DataFrame:
 
 
 def find_flaw(begin: Column) -> Column:
-    """Why a row cannot count, or null."""
+    """Names the reason why a row cannot count; null if it can."""
     publisher, moment = column("publisher.id"), column("time")
     return (
         sf.when(column("visit_id").isNull(), NO_ID)
@@ -60,7 +60,7 @@ def find_flaw(begin: Column) -> Column:
 
 
 def count_daily(keys: DataFrame) -> DataFrame:
-    """Per publisher, what the log held; rows that name no publisher come under null."""
+    """Counts what the log held, per publisher; rows that name no publisher come under null."""
     counted = column("fate") == COUNTED
     return keys.groupBy("publisher").agg(
         sum_weights(counted).alias("visits"),
@@ -71,12 +71,12 @@ def count_daily(keys: DataFrame) -> DataFrame:
 
 
 def sum_weights(condition: Column) -> Column:
-    """How many visits the rows stand for that meet the condition."""
+    """Sums up how many visits the rows stand for that meet the condition."""
     return sf.sum(sf.when(condition, column(WEIGHT)).otherwise(0))
 
 
 def leave_out(part: DataFrame, keys: DataFrame) -> DataFrame:
-    """The rows of a part of the log that count.
+    """Takes the rows that do not count out of a part of the log.
 
     The few rows that do not count are taken out of the log, rather than the many that do sorted
     and moved with all their columns.

@@ -99,7 +99,7 @@ class FindPairs:
 def find_pairs(
     index: OpenSnapshot, visits: pa.RecordBatch, weight: int
 ) -> Iterator[pa.RecordBatch]:
-    """A booking belongs to one publisher, so a row's bookings all belong to the same."""
+    """Counts publisher by publisher: a row's bookings all belong to one."""
     offsets, ids = index.snapshot.match_batch(visits)
     if not len(ids):
         return
@@ -116,7 +116,7 @@ def find_pairs(
 def count_pairs(
     index: OpenSnapshot, rows: Numbers, places: Numbers, is_alone: Flags, weight: int
 ) -> pa.RecordBatch:
-    """As a product of matrices: which visits each campaign has, with itself."""
+    """Multiplies the table of visits and campaigns with itself."""
     known, codes = np.unique(places, return_inverse=True)
     visits, numbers = np.unique(rows, return_inverse=True)
     both = np.zeros((len(known), len(known)), np.int64)
@@ -140,7 +140,7 @@ def count_pairs(
 def gather_users(
     index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
 ) -> pa.RecordBatch:
-    """One row per booking, with its users in a list; a visit without a user has none."""
+    """Makes one row per booking, with its users in a list."""
     users, user_of_row = encode(visits, USER)
     has_user = user_of_row[rows] < len(users) - 1
     hashes = hash_users(users)
@@ -178,7 +178,7 @@ def sum_pairs(found: DataFrame) -> DataFrame:
 
 
 def sketch_people(found: DataFrame) -> DataFrame:
-    """Of a log with several weights, nobody can say how many people there were."""
+    """Sketches each campaign's users; leaves out those with several weights: they do not add up."""
     keys = ["publisher", "campaign_id"]
     people = found.select(*keys, "weight", sf.explode("users").alias("user"))
     sketched = people.groupBy(*keys).agg(
@@ -190,7 +190,8 @@ def sketch_people(found: DataFrame) -> DataFrame:
 
 
 def estimate(sketch: str) -> Column:
-    return (sf.theta_sketch_estimate(sketch) * column("weight")).cast("long")
+    users: Column = (sf.theta_sketch_estimate(sketch) * column("weight")).cast("long")
+    return users
 
 
 def rank_partners(pairs: DataFrame, own: DataFrame, people: DataFrame) -> DataFrame:

@@ -55,7 +55,7 @@ class DayStore:
         return StagedDay(day, self._folder(day), uuid.uuid4().hex)
 
     def commit(self, staged: StagedDay, facts: Mapping[str, Any] | None = None) -> Manifest:
-        """From here on readers see the new day. `facts` are kept in its manifest."""
+        """Lets readers see the new day from here on. `facts` are kept in its manifest."""
         before = (self.read_manifest(staged.day) or {}).get("run")
         manifest = {
             "format": FORMAT,
@@ -72,7 +72,7 @@ class DayStore:
         return manifest
 
     def discard(self, staged: StagedDay) -> None:
-        """Unless it was committed."""
+        """Removes what was staged, unless it was committed."""
         if (self.read_manifest(staged.day) or {}).get("run") != staged.run:
             self._files.delete(f"{staged.folder}/{staged.run}")
 
@@ -80,7 +80,7 @@ class DayStore:
         return read_manifest(self._out, self._job, day)
 
     def read(self, day: date, table: str, schema: StructType) -> DataFrame | None:
-        """What is committed of the day; None if nothing is."""
+        """Reads what is committed of the day; gives None if nothing is."""
         manifest = self.read_manifest(day)
         if manifest is None:
             return None

@@ -1,4 +1,4 @@
-"""People over several days: the days' sketches of `eligibility` united, with an estimate.
+"""Job: how many people each campaign could reach in 1, 7 and 28 days, by uniting sketches.
 
 Days may lie in two windows of salts; all of their rows have the older one (see README). A window
 that was logged with several weights, or under several secrets, is not comparable, and has no row.
@@ -39,7 +39,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def unite(store: DayStore, last: date, length: int) -> DataFrame | None:
-    """None if no day of the window was counted."""
+    """Unites the days of a window; gives None if none of them was counted."""
     days = [last - timedelta(days=back) for back in range(length)]
     people = read_people(store, days)
     return None if people is None else estimate(people, length)
@@ -52,7 +52,7 @@ def read_people(store: DayStore, days: Sequence[date]) -> DataFrame | None:
 
 
 def estimate(people: DataFrame, length: int) -> DataFrame:
-    """Under the oldest salt that all of a campaign's days have; a day has two."""
+    """Counts people under the oldest salt that all of a campaign's days have; a day has two."""
     days = sf.count_distinct("day").alias("days_counted")
     all_days = people.groupBy("campaign_id").agg(days, sf.count_distinct("weight").alias("weights"))
     by_salt = people.groupBy("campaign_id", "salt", "weight").agg(

@@ -1,5 +1,4 @@
-"""Job: a sample of users over the last days, with all of their visits, for whoever asks again and
-again.
+"""Job: keeps some users of the last days with all of their visits, to be asked again and again.
 
     visits   the log's columns, `sample_weight`, and the day; sorted by publisher
 
@@ -50,7 +49,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def schema_of(day: DayInput) -> StructType:
-    """The log's columns in the catalogue's types, and what the sample adds."""
+    """Lists the log's columns in the catalogue's types, and what the sample adds."""
     rows = day.index.source.open_on_driver().snapshot.catalog_rows
     catalog = Catalog.of(**{row[0]: row[1] for row in rows})
     columns = LogColumns.of((each.name, each.type) for each in catalog)
@@ -59,7 +58,7 @@ def schema_of(day: DayInput) -> StructType:
 
 
 def read_counted(day: DayInput, days: Sequence[date]) -> DataFrame | None:
-    """The rows of these days that count; None if none of them has a log."""
+    """Reads the rows of these days that count; gives None if no day has a log."""
     schema = schema_of(day)
     names = {*schema.names, *OF_THE_ROW}
     parts = []
@@ -75,7 +74,7 @@ def read_counted(day: DayInput, days: Sequence[date]) -> DataFrame | None:
 
 
 def choose(visits: DataFrame, wanted: int) -> DataFrame:
-    """About as many as wanted: users differ in how many visits they have."""
+    """Chooses about as many visits as wanted: users have more or fewer."""
     at_publisher = Window.partitionBy(column(PUBLISHER))
     everything = visits.agg(sf.count("*"), sf.min(SALT)).collect()[0]
     total, oldest_salt = everything
@@ -88,7 +87,7 @@ def choose(visits: DataFrame, wanted: int) -> DataFrame:
 
 
 def who(oldest_salt: str | None) -> Column:
-    """The user under one salt for all days: the older of two windows, which all rows have."""
+    """Names the user under one salt for all days: that of the older window, which all rows have."""
     user = column(USER)
     if oldest_salt is not None:
         user = sf.when(column(SALT) == oldest_salt, user).otherwise(column(USER_BEFORE))

@@ -91,7 +91,7 @@ class Graph:
 
     @classmethod
     def read(cls, path: Path) -> "Graph":
-        """One of a build before it was written knows nobody."""
+        """Reads the snapshot's file; a build from before it was written knows nobody."""
         if not path.exists():
             return cls({}, frozenset())
         document = json.loads(path.read_text())
@@ -119,7 +119,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def observe(visits: Sequence[DataFrame]) -> DataFrame:
-    """Each chain once, with its visits; a chain that says nothing of it counts as complete."""
+    """Counts each chain's visits; one that does not say so counts as complete."""
     parts = [
         rows.select(
             column(PUBLISHER).alias("publisher"),

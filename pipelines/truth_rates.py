@@ -134,7 +134,7 @@ def is_readable(snapshot: Snapshot, text: str) -> bool:
 
 
 def index_conditions(snapshot: Snapshot, conditions: list[Condition]) -> Snapshot:
-    """Each at twice its place, its negation behind it."""
+    """Inserts each condition at twice its place, its negation behind it."""
     index = ATree(snapshot.catalog)
     for condition in conditions:
         if condition.kind == EDGE:
@@ -165,7 +165,7 @@ def write_for_builds(day: DayInput, _: Manifest) -> None:
 
 
 def read_rates(out: str, day: date) -> dict[str, float]:
-    """The share of visits of which each predicate was true; empty if there was no visit."""
+    """Reads the share of visits that each predicate was true of; none if there was no visit."""
     found = read_table(out, NAME, TABLE, day)
     rates = {}
     for row in [] if found is None else found.to_pylist():
@@ -176,7 +176,7 @@ def read_rates(out: str, day: date) -> dict[str, float]:
 
 
 def write_rates(path: Path, day: date, rates: dict[str, float]) -> bool:
-    """Says whether it did: rates of a later day stay."""
+    """Writes the file and says whether it did: rates of a later day stay."""
     if not rates or read_day_of(path) > str(day):
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ def day_folder(out: str, job: str, day: date) -> str:
 
 
 def read_manifest(out: str, job: str, day: date) -> Manifest | None:
-    """None if the day was never committed. `out` is a path or a URL."""
+    """Reads the day's commit; gives None if there is none. `out` is a path or a URL."""
     files, folder = open_place(day_folder(out, job, day))
     try:
         with files.open_input_stream(f"{folder}/{MANIFEST}") as file:
@@ -45,7 +45,7 @@ def read_manifest(out: str, job: str, day: date) -> Manifest | None:
 def read_table(
     out: str, job: str, table: str, day: date, columns: Sequence[str] | None = None
 ) -> pa.Table | None:
-    """What the day's commit holds; None if there is none."""
+    """Reads what the day's commit holds; gives None if there is none."""
     paths = list_files(out, job, table, day)
     if paths is None:
         return None
@@ -58,7 +58,7 @@ def read_table(
 
 
 def list_files(out: str, job: str, table: str, day: date) -> list[str] | None:
-    """As paths of the place's file system."""
+    """Lists the table's files, as paths of the place's file system."""
     manifest = read_manifest(out, job, day)
     if manifest is None:
         return None
@@ -67,5 +67,5 @@ def list_files(out: str, job: str, table: str, day: date) -> list[str] | None:
 
 
 def list_days(out: str, job: str) -> Iterator[date]:
-    """Those with a folder, oldest first; one whose only run was killed has no manifest."""
+    """Lists days with a folder, oldest first; one whose only run was killed has no manifest."""
     return list_days_in(f"{out.rstrip('/')}/{job}")

@@ -93,3 +93,15 @@ def test_the_databases_address_says_what_differs_from_our_time_outs() -> None:
         "s.DATABASES['default']['OPTIONS']['connect_timeout']", DATABASE_URL=address
     )
     assert int(named.stdout) == 77
+
+
+def test_logs_and_reports_may_be_at_urls(tmp_path: Path) -> None:
+    """A URL of this machine is a folder; another one stays as it is."""
+    places = {
+        "TREELINE_VISIT_LOG_DIR": f"file://{tmp_path}/the%20log",
+        "TREELINE_REPORT_DIR": "s3a://bucket/reports",
+    }
+    said = read_settings("[str(s.VISIT_LOG_DIR), s.REPORT_DIR, s.TRUTH_RATES_FILE.name]", **places)
+    assert said.stdout.strip() == str(
+        [f"{tmp_path}/the log", "s3a://bucket/reports", "truth_rates.json"]
+    )

@@ -1,4 +1,4 @@
-"""Which snapshot counts a day: the market at the day's end, and the same on every later run.
+"""Chooses the snapshot that counts a day: the market at its end, the same on every later run.
 
 The first build that read the market after the day had ended is taken; while there is none, what is
 live. It is kept as long as the log has a day that was counted with it, however many builds follow:
@@ -28,7 +28,7 @@ MARKS = "*.checked"
 
 
 def make_orders(first_day: date, last_day: date) -> Iterator[JobOrder]:
-    """Days in a row that are counted with one snapshot are one order."""
+    """Makes one order of days in a row that are counted with one snapshot."""
     days = [first_day + timedelta(days=n) for n in range((last_day - first_day).days + 1)]
     for folder, group in groupby(days, key=keep_folder):
         found = list(group)
@@ -36,7 +36,7 @@ def make_orders(first_day: date, last_day: date) -> Iterator[JobOrder]:
 
 
 def keep_folder(day: date) -> Path:
-    """Of the day's snapshot, kept from now on."""
+    """Finds the folder of the day's snapshot and keeps it from now on."""
     noted = DaySnapshot.objects.filter(day=day).values_list("snapshot_id", flat=True).first()
     if noted is not None and (kept_folder(noted) / INDEX_FILE).is_file():
         return kept_folder(noted)
@@ -62,7 +62,7 @@ def kept_folder(snapshot_id: str) -> Path:
 
 
 def keep(snapshot_id: str) -> Path:
-    """Whole or not at all: it has its name when all files are in it."""
+    """Links the snapshot's files, whole or not at all: the folder is named when all are in it."""
     source = SnapshotDirectory(Path(settings.SNAPSHOT_DIR)).folder(snapshot_id)
     target = kept_folder(snapshot_id)
     if not (target / INDEX_FILE).is_file():
@@ -75,7 +75,7 @@ def keep(snapshot_id: str) -> Path:
 
 
 def note_days(days: Iterable[tuple[date, str]]) -> None:
-    """What each was counted with."""
+    """Notes what each day was counted with."""
     for day, snapshot_id in days:
         builds = SnapshotBuild.objects.filter(snapshot_id=snapshot_id, read_at__isnull=False)
         read_at = builds.order_by("read_at").values_list("read_at", flat=True).first()
@@ -85,7 +85,7 @@ def note_days(days: Iterable[tuple[date, str]]) -> None:
 
 
 def remove_unneeded(logged_days: Iterable[date]) -> None:
-    """Those of days that the log no longer has: they cannot be counted again."""
+    """Removes what no logged day needs: other days cannot be counted again."""
     needed = set(
         DaySnapshot.objects.filter(day__in=list(logged_days)).values_list("snapshot_id", flat=True)
     )

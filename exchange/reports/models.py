@@ -79,6 +79,16 @@ class ReportRun(models.Model):
         return self.error.partition("\n")[0]
 
 
+# Of jobs whose own name says little to those who read reports.
+JOB_WORDS = {
+    "eligibility": "eligible visits",
+    "quarantine": "rows set aside",
+    "reach": "people over days",
+    "truth_rates": "how often conditions hold",
+    "schain_audit": "supply chains",
+}
+
+
 class JobRun(models.Model):
     """What became of one job of one day in a run."""
 
@@ -107,7 +117,7 @@ class JobRun(models.Model):
 
     @property
     def name(self) -> str:
-        return self.job.replace("_", " ")
+        return JOB_WORDS.get(self.job, self.job.replace("_", " "))
 
     @property
     def headline(self) -> str:

@@ -193,7 +193,7 @@ def work(run: ReportRun, on_day: Progress | None) -> None:
 
 
 def count_days(run: ReportRun, on_day: Progress | None) -> list[JobDone]:
-    """Runs all jobs; gives back each day's counting, and fails with the first that failed."""
+    """Runs all jobs and gives back each day's counting; fails with the first that failed."""
     days: list[JobDone] = []
     for order in list(make_orders(run.first_day, run.last_day)):
         for said in run_job(order, beat=lambda: keep_lease(run)):

@@ -103,6 +103,6 @@ def read_day(out: str, table: str, day: date, columns: Sequence[str]) -> pa.Tabl
 
 
 def count_wrong_values(out: str, day: date) -> int:
-    """Every row of the day says it."""
+    """Reads the day's number, which every row says."""
     found = pc.max(read_day(out, "daily_visits", day, ["wrong_values"])["wrong_values"])
     return found.as_py() or 0

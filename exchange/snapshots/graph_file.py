@@ -1,4 +1,4 @@
-"""The exchange graph as a snapshot's folder has it, for jobs that hold traffic against it.
+"""Writes the exchange graph into a snapshot's folder, for jobs that hold traffic against it.
 
     graph.json    {"parties": [{"seller_id", "domain"}], "edges": [[seller id, buyer id]]}
 
@@ -17,7 +17,7 @@ GRAPH_FILE = "graph.json"
 
 
 def write_graph(folder: Path, market: Market) -> None:
-    """Parties without a domain cannot be named by a supply chain."""
+    """Writes parties and edges; one without a domain cannot be named by a supply chain."""
     names = {party_id: party.seller_id for party_id, party in market.parties.items()}
     parties = [
         {"seller_id": party.seller_id, "domain": party.domain}

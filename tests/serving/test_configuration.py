@@ -83,3 +83,16 @@ def test_less_than_no_users_cannot_be_logged(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TREELINE_VISIT_LOG_ONE_IN", "-1")
     with pytest.raises(SettingError, match="TREELINE_VISIT_LOG_ONE_IN must be 0"):
         read_configuration()
+
+
+def test_a_server_that_logs_visits_needs_a_folder_of_its_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TREELINE_VAR", str(tmp_path))
+    monkeypatch.setenv("TREELINE_VISIT_LOG_DIR", "s3a://bucket/visits")
+    assert read_configuration().visits_one_in == 0
+    monkeypatch.setenv("TREELINE_VISIT_LOG_ONE_IN", "100")
+    with pytest.raises(SettingError, match="TREELINE_VISIT_LOG_DIR must be a folder"):
+        read_configuration()
+    monkeypatch.setenv("TREELINE_VISIT_LOG_DIR", f"file://{tmp_path}/visits")
+    assert read_configuration().visits_dir == tmp_path / "visits"

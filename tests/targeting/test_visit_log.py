@@ -37,7 +37,9 @@ def test_days_are_there_before_they_are_compacted(tmp_path: Path) -> None:
     leave(tmp_path / "_incoming" / "dt=2026-11-15" / "0512-a.parquet")
     leave(tmp_path / "_incoming" / "dt=2026-11-16" / "0512-a.parquet")
     leave(tmp_path / "_claimed" / "dt=2026-11-17" / "0512-a.parquet")
-    assert list_days(tmp_path) == [date(2026, 11, day) for day in (14, 15, 16)]
+    logged = [date(2026, 11, day) for day in (14, 15, 16)]
+    assert list_days(tmp_path) == list_days(f"file://{tmp_path}") == logged
+    assert list_days(tmp_path / "nowhere") == []
 
 
 def test_the_newest_part_is_the_largest_of_the_newest_day_that_has_one(tmp_path: Path) -> None:
