@@ -23,6 +23,7 @@ from tests.market.places import found
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
+PAGE_BYTES = 300_000  # uncompressed, the vocabulary included
 PASTED = "\n".join(CITIES) + "\n'Berlin'\nParis;Rome"
 WANTED = (
     "device.type in ('phone') and (geo.city in ("
@@ -289,6 +290,17 @@ def test_what_the_impact_panel_needs_is_there(builder: Builder) -> None:
             new CustomEvent("expression:disable", { detail: { path: "and.1" } }))"""
     )
     assert builder.text() == "#- geo.city in ('Berlin')\nuser.consent"
+
+
+def test_the_page_with_all_its_assets_is_small(visitor: Visitor, alice: User, soda: Party) -> None:
+    sizes: list[int] = []
+    visitor.enter(alice)
+    visitor.page.on("response", lambda response: sizes.append(len(response.body())))
+    visitor.go("/campaigns/new/")
+    Builder(visitor.page)
+    visitor.page.wait_for_load_state("networkidle")
+    assert len(sizes) > 30
+    assert sum(sizes) < PAGE_BYTES
 
 
 @pytest.mark.parametrize("kind", ["edge", "audience"])
