@@ -304,7 +304,7 @@ def test_the_page_with_all_its_assets_is_small(visitor: Visitor, alice: User, so
 
 @pytest.mark.parametrize("kind", ["edge", "audience"])
 def test_edges_and_audiences_are_built_alike(
-    visitor: Visitor, alice: User, soda: Party, operator: Organisation, kind: str
+    visitor: Visitor, bob: User, soda: Party, operator: Organisation, kind: str
 ) -> None:
     seller = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
     thing = (
@@ -312,7 +312,7 @@ def test_edges_and_audiences_are_built_alike(
         if kind == "edge"
         else Audience.objects.create(organisation=operator, name="fans", expression="user.consent")
     )
-    visitor.enter(alice)
+    visitor.enter(bob)
     visitor.go(f"/{kind}s/{thing.pk}/edit/")
     builder = Builder(visitor.page)
     builder.tree.get_by_text("+ Condition").first.click()
