@@ -373,7 +373,7 @@ export class Editor {
 
 for (const element of document.querySelectorAll("[data-expression-editor]")) {
   const editor = new Editor(element);
-  startReference(element, editor.text.marked);
+  startReference(element.querySelector("[data-reference]"), editor);
   element.editor = editor;
   editor.start();
 }
