@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from exchange.accounts.models import User
 from exchange.layout import lay_out
 from exchange.reading.graph import Node, Sale
 from exchange.reading.matrix import Cell, Matrix
@@ -19,7 +20,7 @@ from exchange.web.graph.picture import (
     draw_picture,
     make_links,
 )
-from exchange.web.graph.pictures import name_columns
+from exchange.web.graph.pictures import name_columns, read_visits
 from exchange.web.graph.rates import rate_class, short
 
 DAY = date(2026, 11, 17)
@@ -84,6 +85,11 @@ def test_advertisers_hang_at_a_seller_that_sells_to_nobody_else() -> None:
     assert boxes[2].band is None
     assert boxes[-2].is_fold
     assert boxes[-2].label == "1 advertiser"
+
+
+def test_of_those_who_pass_on_it_is_told_what_reaches_them(dave: User) -> None:
+    assert read_visits(dave, SALES, COUNTS) == {1: 1_000, 2: 960}
+    assert read_visits(dave, SALES, NOT_COUNTED) == {}
 
 
 def test_long_names_are_cut_and_said_in_full() -> None:

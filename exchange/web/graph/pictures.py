@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from exchange.accounts.models import User
 from exchange.layout import Spacing, lay_out
 from exchange.market.models import Party
 from exchange.reading.around import Around
-from exchange.reading.graph import Trunk, read_seen_counts
+from exchange.reading.graph import Sale, Trunk, read_seen_counts
+from exchange.reports.edge_counts import EdgeCounts
 from exchange.reports.queries import Selection, last_reported_days
 from exchange.web.graph.picture import Content, Picture, draw_picture, make_links
 
@@ -34,7 +35,7 @@ def picture_trunk(person: User, trunk: Trunk) -> Picture | None:
         folds=trunk.folds,
         bands=bands,
         counts=counts,
-        visits=read_visits(person),
+        visits=read_visits(person, trunk.sales, counts),
         titles=name_columns(len(drawing.columns)),
         more={},
     )
@@ -55,7 +56,7 @@ def picture_around(person: User, around: Around) -> Picture:
         folds=around.folds,
         bands=frozenset(),
         counts=around.counts,
-        visits=read_visits(person),
+        visits=read_visits(person, around.sales, around.counts),
         titles=AROUND_TITLES[first:],
         more=more,
         here=around.party.pk,
@@ -70,10 +71,14 @@ def name_columns(count: int) -> list[str]:
     return [*titles, "Last intermediaries"][:count]
 
 
-def read_visits(person: User) -> Mapping[int, int]:
-    """Of publishers, on the last day that was counted."""
+def read_visits(person: User, sales: Sequence[Sale], counts: EdgeCounts) -> dict[int, int]:
+    """Of publishers, what the last night counted at them; of others, what reaches their edges."""
+    visits: dict[int, int] = {}
+    for sale in sales:
+        if count := counts.of(sale.edge_id):
+            visits[sale.seller_id] = max(visits.get(sale.seller_id, 0), count.offered)
     days = last_reported_days()
-    if days is None:
-        return {}
-    rows = Selection(days[1], days[1], person).visits().order_by()
-    return dict(rows.values_list("publisher_id", "visits"))
+    if days is not None:
+        rows = Selection(days[1], days[1], person).visits().order_by()
+        visits |= dict(rows.values_list("publisher_id", "visits"))
+    return visits

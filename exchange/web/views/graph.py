@@ -33,6 +33,7 @@ from exchange.web.views.listing import person_of
 BY_NAMES = Order(("seller__name", "buyer__name"))
 FOUND_SHOWN = 12
 NEIGHBOURS_SHOWN = 6
+NEIGHBOURS_LOOKED_AT = 200
 PAIRS_SHOWN = 25
 
 
@@ -133,8 +134,10 @@ def show_party_drawer(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def read_neighbours(person: User, edges: EdgeQuerySet, side: str) -> dict[str, Any]:
-    rows = list(edges.order_by(f"{side}__name")[:NEIGHBOURS_SHOWN])
-    return {"rows": make_rows(person, rows), "count": count_roughly(edges.order_by())}
+    """Those that lose most visits first; by name where nothing is counted."""
+    rows = make_rows(person, list(edges.order_by(f"{side}__name")[:NEIGHBOURS_LOOKED_AT]))
+    rows.sort(key=lambda row: -(row.count.lost if row.count else 0))
+    return {"rows": rows[:NEIGHBOURS_SHOWN], "count": count_roughly(edges.order_by())}
 
 
 def read_table(request: HttpRequest, person: User, edges: EdgeQuerySet) -> dict[str, Any]:
