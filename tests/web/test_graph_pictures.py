@@ -6,7 +6,6 @@ from datetime import date
 
 import pytest
 
-from exchange.accounts.models import User
 from exchange.layout import lay_out
 from exchange.reading.graph import Node, Sale
 from exchange.reading.matrix import Cell, Matrix
@@ -20,7 +19,7 @@ from exchange.web.graph.picture import (
     draw_picture,
     make_links,
 )
-from exchange.web.graph.pictures import name_columns, read_visits
+from exchange.web.graph.pictures import name_columns
 from exchange.web.graph.rates import rate_class, short
 
 DAY = date(2026, 11, 17)
@@ -87,11 +86,6 @@ def test_advertisers_hang_at_a_seller_that_sells_to_nobody_else() -> None:
     assert boxes[-2].label == "1 advertiser"
 
 
-def test_of_those_who_pass_on_it_is_told_what_reaches_them(dave: User) -> None:
-    assert read_visits(dave, SALES, COUNTS) == {1: 1_000, 2: 960}
-    assert read_visits(dave, SALES, NOT_COUNTED) == {}
-
-
 def test_long_names_are_cut_and_said_in_full() -> None:
     boxes = {box.node: box for column in draw(COUNTS).columns for box in column.boxes}
     assert boxes[3].label.endswith("…")
@@ -115,7 +109,7 @@ def test_pass_rates_are_five_steps(passed: int, css: str) -> None:
     assert rate_class(EdgeCount(100, passed)) == css
 
 
-def test_nothing_offered_and_nothing_counted_are_no_rates() -> None:
+def test_nothing_judged_and_nothing_counted_are_no_rates() -> None:
     assert rate_class(EdgeCount(0, 0)) == "none"
     assert rate_class(None) == "plain"
     assert COUNTS.sum([99]) is None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from exchange.accounts.models import User
 from exchange.layout import Spacing, lay_out
 from exchange.market.models import Party
 from exchange.reading.around import Around
-from exchange.reading.graph import Sale, Trunk, read_seen_counts
-from exchange.reports.edge_counts import EdgeCounts
+from exchange.reading.graph import Trunk, read_seen_counts
 from exchange.reports.queries import Selection, last_reported_days
 from exchange.web.graph.picture import Content, Picture, draw_picture, make_links
 
@@ -22,7 +19,7 @@ def picture_trunk(person: User, trunk: Trunk) -> Picture | None:
     """None if there is nothing to draw."""
     if not trunk.nodes:
         return None
-    counts = read_seen_counts(person, trunk.edge_ids())
+    counts = read_seen_counts(person)
     sellers = {sale.seller_id for sale in trunk.sales}
     buyers = {sale.buyer_id for sale in trunk.sales}
     bands = frozenset(pk for pk in trunk.folds if pk in buyers and pk not in sellers)
@@ -35,7 +32,7 @@ def picture_trunk(person: User, trunk: Trunk) -> Picture | None:
         folds=trunk.folds,
         bands=bands,
         counts=counts,
-        visits=read_visits(person, trunk.sales, counts),
+        visits=read_visits(person),
         titles=name_columns(len(drawing.columns)),
         more={},
     )
@@ -56,7 +53,7 @@ def picture_around(person: User, around: Around) -> Picture:
         folds=around.folds,
         bands=frozenset(),
         counts=around.counts,
-        visits=read_visits(person, around.sales, around.counts),
+        visits=read_visits(person),
         titles=AROUND_TITLES[first:],
         more=more,
         here=around.party.pk,
@@ -71,14 +68,10 @@ def name_columns(count: int) -> list[str]:
     return [*titles, "Last intermediaries"][:count]
 
 
-def read_visits(person: User, sales: Sequence[Sale], counts: EdgeCounts) -> dict[int, int]:
-    """Of publishers, what the last night counted at them; of others, what reaches their edges."""
-    visits: dict[int, int] = {}
-    for sale in sales:
-        if count := counts.of(sale.edge_id):
-            visits[sale.seller_id] = max(visits.get(sale.seller_id, 0), count.offered)
+def read_visits(person: User) -> dict[int, int]:
+    """Of publishers, on the last day that was counted."""
     days = last_reported_days()
-    if days is not None:
-        rows = Selection(days[1], days[1], person).visits().order_by()
-        visits |= dict(rows.values_list("publisher_id", "visits"))
-    return visits
+    if days is None:
+        return {}
+    rows = Selection(days[1], days[1], person).visits().order_by()
+    return dict(rows.values_list("publisher_id", "visits"))

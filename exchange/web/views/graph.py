@@ -143,12 +143,12 @@ def read_neighbours(person: User, edges: EdgeQuerySet, side: str) -> dict[str, A
 def read_table(request: HttpRequest, person: User, edges: EdgeQuerySet) -> dict[str, Any]:
     page = read_page(edges.with_parties(), BY_NAMES, request.GET)
     rows = make_rows(person, page.rows)
-    day = read_seen_counts(person, [edge.pk for edge in page.rows]).day
+    day = read_seen_counts(person).day
     return {"page": page, "rows": rows, "counted_day": day, "legend": LEGEND}
 
 
 def make_rows(person: User, edges: Sequence[Edge]) -> list[Row]:
-    counts = read_seen_counts(person, [edge.pk for edge in edges])
+    counts = read_seen_counts(person)
     return [Row(edge, sight(person, edge), counts.of(edge.pk)) for edge in edges]
 
 
