@@ -11,7 +11,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from exchange.accounts.models import User
 from exchange.market.models import Party
 from exchange.market.querysets import EdgeQuerySet
-from exchange.reading.graph import Node, Sale, read_nodes, read_seen_counts, seen_edges
+from exchange.reading.graph import Node, Sale, read_nodes, read_seen_counts
 from exchange.reports.edge_counts import EdgeCounts
 
 NEAR = 8
@@ -44,8 +44,9 @@ class Side:
     more: dict[int, int] = field(default_factory=dict)
 
 
-def look_around(person: User, party: Party) -> Around:
-    edges, counts = seen_edges(person), read_seen_counts(person)
+def look_around(person: User, party: Party, edges: EdgeQuerySet) -> Around:
+    """Over the edges that the person sees."""
+    counts = read_seen_counts(person)
     trunk = edges.exclude(buyer__kind=Party.Kind.ADVERTISER)
     # An advertiser is nobody's trunk, but it is where this one leads to.
     into = edges if party.kind == Party.Kind.ADVERTISER else trunk

@@ -93,12 +93,12 @@ def test_a_switched_off_edge_is_not_drawn(
 def test_the_trunk_is_read_once_for_each_version(
     dave: User, edges: tuple[Edge, Edge], northgate: Party
 ) -> None:
-    first = load_trunk(dave)
+    first = load_trunk(dave, seen_edges(dave))
     with CaptureQueriesContext(connection) as queries:
-        assert load_trunk(dave) is first
+        assert load_trunk(dave, seen_edges(dave)) is first
     assert len(queries) == 1
     Party.objects.filter(pk=northgate.pk).update(name="Southgate")
-    changed = load_trunk(dave)
+    changed = load_trunk(dave, seen_edges(dave))
     assert changed is not None
     assert changed.nodes[northgate.pk].name == "Southgate"
 
