@@ -130,13 +130,13 @@ def make_intervals(
     def value() -> float:
         return (next(draw) if draw else int(rng.integers(cardinality))) / cardinality
 
-    events = [{f"a{a}": value() for a in range(attributes)} for _ in range(visits)]
     centres = round(1 / matching) if matching else 0
+    events = [{f"a{a}": value() for a in range(attributes)} for _ in range(max(visits, centres))]
     texts = []
     for number in range(subscriptions):
         around = events[number % centres] if centres else None
         texts.append(_make_subscription(rng, attributes, width, points, value, around))
-    seen = [events[i % centres] for i in range(visits)] if centres else events
+    seen = [events[i % (centres or visits)] for i in range(visits)]
     return Made({f"a{a}": "float" for a in range(attributes)}, texts, seen, events[:20])
 
 
