@@ -23,6 +23,7 @@ NOT_PROGRAMS = {
     "large_market",
     "open_loop",
     "paper_report",
+    "paper_sharing",
     "paper_studies",
     "paper_workloads",
     "product",

@@ -31,7 +31,10 @@ DEXIN's five reference algorithms and DEBS'07's variables are out of scope.
 """
 
 
-def write_report(studies: list[Study], find: Find, scale: float, *, draws: bool) -> str:
+def write_report(
+    studies: list[Study], find: Find, scale: float, *, draws: bool, sharing: str = ""
+) -> str:
+    """`sharing` is what stands before the A-Tree paper's other figures."""
     parts = [HEAD.format(scale=scale)]
     for paper in dict.fromkeys(study.paper for study in studies):
         own = [study for study in studies if study.paper == paper]
@@ -39,6 +42,7 @@ def write_report(studies: list[Study], find: Find, scale: float, *, draws: bool)
         if draws:
             draw_paper(paper, own, find)
             parts.append(f"![{paper}](papers-{paper}.png)\n")
+        parts += [sharing] if paper == "a-tree" and sharing else []
         parts += [describe(study, find) for study in own]
     return "\n".join(parts)
 

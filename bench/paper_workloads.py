@@ -177,11 +177,13 @@ def make_facts(
     lengths = np.arange(3, longest + 1)
     mean = _solve(lambda m: float(np.mean(m**lengths)) - 0.002)
     chances = rng.uniform(0.5 * mean, 1.5 * mean, predicates)
-    chosen = weights / weights.sum()
+    cumulative = np.cumsum(weights)
     texts = []
-    for _ in range(subscriptions):
-        facts = rng.choice(predicates, int(rng.choice(lengths)), replace=False, p=chosen)
-        texts.append(" and ".join(f"facts one of ('f{fact}')" for fact in facts.tolist()))
+    for length in rng.choice(lengths, subscriptions).tolist():
+        facts: set[int] = set()
+        while len(facts) < length:
+            facts.add(int(np.searchsorted(cumulative, rng.random() * cumulative[-1])))
+        texts.append(" and ".join(f"facts one of ('f{fact}')" for fact in sorted(facts)))
     events = [
         {"facts": [f"f{fact}" for fact in np.flatnonzero(rng.random(predicates) < chances)]}
         for _ in range(visits + 50)
@@ -211,7 +213,7 @@ def make_equalities(
     factor; values by Zipf; events uniform. The stored text has lost all numbers: these are ours."""
     rng = np.random.default_rng(SEED)
     value = Draws(rng, values, 1.0)
-    texts = []
+    texts: list[str] = []
     while len(texts) < subscriptions:
         parts = [
             f"a{a} = {next(value)}"

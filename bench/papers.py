@@ -22,10 +22,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.paper_report import write_report
+from bench.paper_sharing import describe_sharing
 from bench.paper_studies import Spec, Study, list_studies
 from bench.paper_workloads import MAKERS, Made
 from bench.rounds import timed
@@ -52,7 +54,10 @@ def measure_cell(engine: str, options: Mapping[str, Any], spec: Spec, seconds: f
     numbers = {key: value for key, value in spec.items() if key != "make"}
     made = MAKERS[spec["make"]](**numbers)
     index = ENGINES[engine](Catalog.of(**made.types), **options)
-    build_seconds, refused = timed(lambda: fill(index, made))
+    insert_seconds, refused = timed(lambda: fill(index, made))
+    if hasattr(index, "learn_truth_rates"):
+        index.learn_truth_rates(made.training)
+    prepare_seconds, _ = timed(index.prepare)
     before = index.stats()
     micros, matches = match_all(index, made, seconds)
     after = index.stats()
@@ -62,7 +67,7 @@ def measure_cell(engine: str, options: Mapping[str, Any], spec: Spec, seconds: f
         "match us": statistics.median(micros),
         "deviation us": statistics.pstdev(micros),
         "matches": matches,
-        "build s": build_seconds,
+        "build s": insert_seconds + prepare_seconds,
         "MB": after["bytes"] / 1e6,
         "process MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
         "refused": refused / len(made.texts),
@@ -97,9 +102,6 @@ def fill(index: Any, made: Made) -> int:
             index.insert(number, text)
         except EngineLimitError:
             refused += 1
-    if hasattr(index, "learn_truth_rates"):
-        index.learn_truth_rates(made.training)
-    index.prepare()
     return refused
 
 
@@ -109,8 +111,8 @@ def match_all(index: Any, made: Made, seconds: float) -> tuple[list[float], floa
     matches = []
     deadline = time.thread_time() + seconds
     for visit in made.visits:
-        took, matched = timed(lambda visit=visit: index.match(visit))
-        again, _ = timed(lambda visit=visit: index.match(visit))
+        took, matched = timed(partial(index.match, visit))
+        again, _ = timed(partial(index.match, visit))
         micros.append(1e6 * min(took, again))
         matches.append(len(matched))
         if time.thread_time() > deadline and len(micros) >= 3:
@@ -175,9 +177,9 @@ def run_cells(cells: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, Re
         path = folder / f"{name}.json"
         if not path.exists():
             say(f"{number} of {len(cells)}: {cell['engine']} {cell['options']} {cell['spec']}")
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps(run_cell(cell)))
-            partial.rename(path)
+            unfinished = path.with_suffix(".partial")
+            unfinished.write_text(json.dumps(run_cell(cell)))
+            unfinished.rename(path)
     return dict(read_results(cells, folder))
 
 
@@ -238,7 +240,11 @@ def main(arguments: list[str]) -> int:
     def find(study: Study, contestant: int, point: str) -> Result | None:
         return find_result(study, contestant, point, seconds, results)
 
-    print(write_report(studies, find, scale, draws=not options.quick))
+    sharing = ""
+    if options.only in "atree-7":
+        ads = MAKERS["abe"](profile="ads", expressions=round(10_000 * scale), visits=1)
+        sharing = describe_sharing(ads)
+    print(write_report(studies, find, scale, draws=not options.quick, sharing=sharing))
     return 0
 
 

@@ -11,8 +11,16 @@ import pytest
 
 from bench import paper_report, papers
 from bench.paper_report import bound_visits, judge
+from bench.paper_sharing import count_sharing
 from bench.paper_studies import MATCH, Contestant, Study, list_studies
-from bench.paper_workloads import MAKERS, make_equalities, make_facts, make_intervals, make_trees
+from bench.paper_workloads import (
+    MAKERS,
+    Made,
+    make_equalities,
+    make_facts,
+    make_intervals,
+    make_trees,
+)
 from matcher_ext.engines import ENGINES
 from targeting import Catalog, parse
 
@@ -23,9 +31,18 @@ def test_a_quick_run_shows_every_study_of_every_engine(capsys: pytest.CaptureFix
     studies = list_studies(papers.QUICK_SCALE)
     for study in studies:
         assert f"### {study.title}\n" in printed
+    assert "figure 7: sharing" in printed
     assert "not run" not in printed
     assert "cannot be compared" not in re.sub(r"[^\n]*translation[^\n]*", "", printed)
     assert {c.engine for study in studies for c in study.contestants} == set(ENGINES)
+
+
+def test_sharing_counts_each_subexpression_at_its_level() -> None:
+    types = {"a": "integer", "b": "integer"}
+    made = Made(types, ["a = 1 and b = 2", "a = 1 or b = 3", "b = 2 and a = 1"], [], [])
+    first, second = count_sharing(made).values()
+    assert sorted(first.values()) == [1, 2, 3]
+    assert sorted(second.values()) == [1, 2]
 
 
 def tiny_study() -> Study:
