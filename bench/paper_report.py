@@ -155,6 +155,7 @@ def draw_paper(paper: str, studies: list[Study], find: Find) -> None:
 
 
 def draw_study(axes: Axes, study: Study, find: Find) -> None:
+    is_measured = False
     for number, contestant in enumerate(study.contestants):
         values = []
         for point in study.points:
@@ -162,8 +163,10 @@ def draw_study(axes: Axes, study: Study, find: Find) -> None:
             known = result is not None and "failed" not in result and result["refused"] < 0.02
             values.append(result[study.metric] if known and result else math.nan)
         axes.plot(range(len(values)), values, "o-", label=contestant.name)
+        is_measured = is_measured or any(value > 0 for value in values)
     axes.set_xticks(range(len(study.points)), list(study.points))
-    axes.set_yscale("log")
+    if is_measured:
+        axes.set_yscale("log")
     axes.set_title(study.title, fontsize=8)
     axes.set_ylabel(study.metric, fontsize=8)
     axes.legend(fontsize=6, frameon=False)
