@@ -64,6 +64,8 @@ cdef uint64_t* take_rows(Asker* asker) noexcept nogil
 cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) noexcept nogil
 # Returns the rows that are eligible for an entry: `out`, or another bitmap, or `asker.zero`.
 cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) noexcept nogil
+# Finds the node of the block's publisher, or NOTHING.
+cdef uint32_t find_block_source(Asker* asker) noexcept nogil
 # Forgets the walk, so that another forced edge is taken.
 cdef void forget_walk(Asker* asker) noexcept nogil
 # Returns the rows that reach the party of a reach in time.

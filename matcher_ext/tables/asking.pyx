@@ -235,7 +235,6 @@ cdef const uint64_t* ask_edge(Asker* asker, const RouteHop* hop) noexcept nogil:
 
 
 cdef uint32_t find_block_source(Asker* asker) noexcept nogil:
-    """Finds the node of the block's publisher."""
     cdef const Block* block = &asker.table.blocks[asker.block]
     cdef int64_t word
     if block.by == NOTHING or asker.table.header.by == NOTHING:

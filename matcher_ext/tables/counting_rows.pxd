@@ -1,7 +1,9 @@
-"""Counts what a question's entries are true of: block by block, without the GIL."""
-from libc.stdint cimport int64_t, uint64_t
+"""Counts what a question's entries are true of, and who stands behind it: block by block."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from matcher_ext.tables.asking cimport Asker
+from matcher_ext.tables.table_format cimport Table
 
 # Adds the weights of eligible rows, by entry; entries that code answers are left out.
 cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil
@@ -9,3 +11,16 @@ cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil
 cdef void count_grouped(Asker* asker, int64_t* counts) noexcept nogil
 # Adds the weights of a bitmap's rows to the groups of a block.
 cdef void add_groups(Asker* asker, const uint64_t* rows, int64_t* groups) noexcept nogil
+
+# Writes the user's code of each row of a block; NOTHING where there is none.
+cdef void read_users(const Table* table, uint32_t block, vector[uint32_t]* users) noexcept nogil
+# Appends the users of rows.
+cdef void add_users(
+    const uint64_t* rows, uint32_t words, const vector[uint32_t]* users, vector[uint32_t]* found
+) noexcept nogil
+# Counts distinct ones; `seen` has a stamp for each user of the table.
+cdef int64_t count_distinct(
+    vector[uint32_t]* found, vector[uint32_t]* seen, uint32_t stamp
+) noexcept nogil
+# Counts the users of each entry.
+cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil

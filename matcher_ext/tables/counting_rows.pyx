@@ -1,12 +1,18 @@
-"""Counts eligible rows by entry (counting_rows.pxd)."""
+"""Counts eligible rows by entry, and their users, each once (counting_rows.pxd)."""
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport first_one
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_rows
 from matcher_ext.tables.questions cimport Entry, Question
-from matcher_ext.tables.table_format cimport Block, Run
+from matcher_ext.tables.table_format cimport (
+    Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
+)
+
+cdef enum:
+    MOST_WAITING = 1 << 22      # users of an entry that are kept before they are looked through
 
 
 cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
@@ -75,3 +81,118 @@ cdef void add_groups(Asker* asker, const uint64_t* rows, int64_t* groups) noexce
                 run += 1
             groups[run.group] += block.weight
             bits &= bits - 1
+
+
+# Users.
+
+cdef void read_users(const Table* table, uint32_t number, vector[uint32_t]* users) noexcept nogil:
+    cdef const Block* block = &table.blocks[number]
+    cdef const Part* part
+    cdef const uint64_t* bitmap
+    cdef uint64_t bits
+    cdef uint32_t i, k, word
+    users.assign(64 * block.words, NOTHING)
+    if table.header.users == NOTHING:
+        return
+    part = part_of(table, number, table.header.users)
+    if part.known == 0:
+        return
+    for i in range(part.distinct):
+        bitmap = bitmap_at(table, block, part, i)
+        if bitmap != NULL:
+            for word in range(block.words):
+                bits = bitmap[word]
+                while bits:
+                    users[0][64 * word + first_one(bits)] = codes_of(table, part)[i]
+                    bits &= bits - 1
+            continue
+        for k in range(starts_of(table, part)[i], starts_of(table, part)[i + 1]):
+            users[0][rows_of(table, part)[k]] = codes_of(table, part)[i]
+
+
+cdef void add_users(
+    const uint64_t* rows, uint32_t words, const vector[uint32_t]* users, vector[uint32_t]* found
+) noexcept nogil:
+    cdef uint64_t bits
+    cdef uint32_t word, user
+    for word in range(words):
+        bits = rows[word]
+        while bits:
+            user = users[0][64 * word + first_one(bits)]
+            if user != NOTHING:
+                found.push_back(user)
+            bits &= bits - 1
+
+
+cdef int64_t count_distinct(
+    vector[uint32_t]* found, vector[uint32_t]* seen, uint32_t stamp
+) noexcept nogil:
+    """Leaves only distinct ones, whatever the order."""
+    cdef size_t kept = 0
+    cdef size_t i
+    for i in range(found.size()):
+        if seen[0][found[0][i]] != stamp:
+            seen[0][found[0][i]] = stamp
+            found[0][kept] = found[0][i]
+            kept += 1
+    found.resize(kept)
+    return <int64_t>kept
+
+
+cdef cppclass Counted:
+    """Users of entries that are being counted."""
+    vector[uint32_t] users              # of the block's rows
+    vector[uint32_t] seen
+    uint32_t stamp
+    vector[vector[uint32_t]] found      # by entry
+
+
+cdef void add_entry_users(
+    Asker* asker, Counted* counted, uint32_t number, uint64_t* out
+) noexcept nogil:
+    cdef const uint64_t* rows
+    if asker.question.entries[number].needs_code:
+        return
+    rows = ask_entry(asker, &asker.question.entries[number], out)
+    if rows == asker.zero:
+        return
+    add_users(rows, asker.words, &counted.users, &counted.found[number])
+    if counted.found[number].size() > MOST_WAITING:
+        counted.stamp += 1
+        count_distinct(&counted.found[number], &counted.seen, counted.stamp)
+
+
+cdef void settle(Counted* counted, uint32_t number, int64_t* counts) noexcept nogil:
+    """Counts an entry whose rows are all there, and frees its memory."""
+    counted.stamp += 1
+    counts[number] = count_distinct(&counted.found[number], &counted.seen, counted.stamp)
+    counted.found[number] = vector[uint32_t]()
+
+
+cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil:
+    """Blocks of one publisher follow one another: behind the last, its bookings are settled."""
+    cdef const Table* table = asker.table
+    cdef const Question* question = asker.question
+    cdef Counted counted
+    cdef uint32_t block, by, i
+    cdef uint64_t* out
+    if table.header.users == NOTHING:
+        return
+    counted.seen.assign(table.columns[table.header.users].values, 0)
+    counted.stamp = 0
+    counted.found.resize(question.entries.size())
+    for block in range(table.block_count):
+        open_block(asker, block)
+        out = take_rows(asker)
+        read_users(table, block, &counted.users)
+        by = table.blocks[block].by
+        if by != NOTHING:
+            for i in range(question.gate_starts[by], question.gate_starts[by + 1]):
+                add_entry_users(asker, &counted, question.gated[i], out)
+            if block + 1 == table.block_count or table.blocks[block + 1].by != by:
+                for i in range(question.gate_starts[by], question.gate_starts[by + 1]):
+                    settle(&counted, question.gated[i], counts)
+        for i in range(<uint32_t>question.ungated.size()):
+            add_entry_users(asker, &counted, question.ungated[i], out)
+    for i in range(<uint32_t>question.ungated.size()):
+        settle(&counted, question.ungated[i], counts)

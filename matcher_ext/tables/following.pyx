@@ -1,19 +1,24 @@
-"""Lists steps and conditions of bookings, and makes results of their counts (following.pxd)."""
+"""Lists steps and conditions of bookings, and makes results of what passes find (following.pxd)."""
+from fractions import Fraction
 from itertools import compress
+from math import prod
 
 import numpy
 
 from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.routes.routes cimport Routes
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread
+from matcher_ext.tables.overlaps cimport Common, find_common
 from matcher_ext.tables.questions cimport ASKED_LINK, ASKED_REACH, Asked, Entry
 from matcher_ext.tables.steps cimport find_sole_blockers, follow_steps
+from matcher_ext.tables.ways cimport AnyPath, Bottlenecks, Ways, find_bottlenecks, find_ways
 from matcher_ext.tables.wording cimport word_node
 
-from matcher_ext.tables.results import Blocker, make_steps
+from matcher_ext.tables.results import Blocker, Bottleneck, Way, make_steps
 from matcher_ext.values.refusals import UnknownIdError
 
 
@@ -183,3 +188,120 @@ def order_path(edges, names, ends):
         ordered.append(by_seller.pop(party))
         party = ends[names[ordered[-1]]][1]
     return ordered if len(ordered) == len(edges) else edges
+
+
+# Bookings on any path, and what bookings have in common.
+
+cdef int64_t reach_of_entry(BoundIndex bound, const Entry* entry):
+    """Finds the reach that a booking asks for, or -1."""
+    cdef const Asked* node
+    cdef uint32_t i
+    for i in range(entry.first, entry.first + entry.count):
+        node = &bound.question.nodes[bound.question.children[i]]
+        if node.kind == ASKED_LINK and not node.negated and (
+            bound.question.nodes[node.first].kind == ASKED_REACH
+        ):
+            return bound.question.nodes[node.first].first
+    return -1
+
+
+cdef list choose_bookings(BoundIndex bound, ids, AnyPath* chosen):
+    """Lists the ids that are on any path, and fills in their bookings."""
+    cdef int64_t entry, reach
+    ids = bound.ids.tolist() if ids is None else list(ids)
+    kept = []
+    for entry_id, entry in zip(ids, find_entries(bound, ids).tolist(), strict=True):
+        if entry < 0 or bound.question.entries[entry].needs_code:
+            continue
+        reach = reach_of_entry(bound, &bound.question.entries[entry])
+        if reach >= 0:
+            kept.append(entry_id)
+            chosen.entries.push_back(<uint32_t>entry)
+            chosen.reaches.push_back(<uint32_t>reach)
+    return kept
+
+
+def list_numerators(BoundIndex bound):
+    """Lists what each edge leaves of 10,000, by its number in the graph."""
+    cdef const Routes* routes = &bound.routes.routes
+    cdef uint32_t i
+    numerators = {}
+    for i in range(routes.nodes[routes.node_count].purchases):
+        numerators[routes.purchases[i].edge] = routes.purchases[i].numerator
+    return numerators
+
+
+def list_ways(BoundIndex bound, ids):
+    cdef AnyPath chosen
+    cdef Ways ways
+    cdef Thread thread
+    ids = choose_bookings(bound, ids, &chosen)
+    found = {entry_id: [] for entry_id in ids}
+    if not ids:
+        return found
+    thread = bound.take()
+    with nogil:
+        find_ways(&thread.asker, &chosen, &ways)
+    bound.pool.append(thread)
+    numerators = list_numerators(bound)
+    for item in ways.visits:
+        edges = ways.edges[<uint32_t>item.first]
+        share = prod(Fraction(numerators[edge], 10_000) for edge in edges)
+        names = tuple(bound.routes.routes.edge_ids[<uint32_t>edge] for edge in edges)
+        found[ids[item.first >> 32]].append(Way(names, share, item.second))
+    return {
+        entry_id: tuple(sorted(taken, key=lambda way: (-way.visits, way.edges)))
+        for entry_id, taken in found.items()
+    }
+
+
+def list_bottlenecks(BoundIndex bound, ids):
+    cdef AnyPath chosen
+    cdef Bottlenecks weighed
+    cdef Thread thread
+    cdef size_t place, edge, edges
+    ids = choose_bookings(bound, ids, &chosen)
+    found = {}
+    if not ids:
+        return found
+    thread = bound.take()
+    with nogil:
+        find_bottlenecks(&thread.asker, &chosen, &weighed)
+    bound.pool.append(thread)
+    edges = bound.routes.routes.nodes[bound.routes.routes.node_count].purchases
+    for place, entry_id in enumerate(ids):
+        found[entry_id] = tuple(
+            Bottleneck(
+                bound.routes.routes.edge_ids[edge], weighed.depending[place * edges + edge],
+                weighed.blocked[place * edges + edge],
+            )
+            for edge in range(edges)
+            if weighed.depending[place * edges + edge] or weighed.blocked[place * edges + edge]
+        )
+    return found
+
+
+def list_overlaps(BoundIndex bound, int64_t support, top):
+    cdef vector[Common] pairs
+    cdef Thread thread = bound.take()
+    cdef size_t i
+    if support < 1:
+        raise ValueError("support is one visit or more")
+    with nogil:
+        find_common(&thread.asker, support, &pairs)
+    bound.pool.append(thread)
+    ids_of = {}
+    for entry_id, entry in zip(bound.ids.tolist(), bound.entry_of_id.tolist(), strict=True):
+        ids_of.setdefault(entry, []).append(entry_id)
+    found = {}
+    for i in range(pairs.size()):
+        for one in ids_of.get(pairs[i].one, ()):
+            for other in ids_of.get(pairs[i].other, ()):
+                if pairs[i].one != pairs[i].other:
+                    found.setdefault(other, []).append((one, pairs[i].visits))
+                if one != other:
+                    found.setdefault(one, []).append((other, pairs[i].visits))
+    return {
+        entry_id: sorted(others, key=lambda pair: (-pair[1], pair[0]))[:top]
+        for entry_id, others in sorted(found.items())
+    }

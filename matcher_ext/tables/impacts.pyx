@@ -6,12 +6,12 @@ from libcpp.vector cimport vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_node, open_block, take_rows
 from matcher_ext.tables.bound_index cimport BoundIndex
+from matcher_ext.tables.counting_rows cimport add_users, count_distinct, read_users
 from matcher_ext.tables.kernels cimport (
     add_failures, and_rows, count_both, count_except, count_rows, except_rows, or_rows,
 )
 from matcher_ext.tables.questions cimport ASKED_AND, ASKED_LEAF, Asked
 from matcher_ext.tables.texts cimport AskedTexts, begin_texts
-from matcher_ext.tables.users cimport add_users, count_distinct, read_users
 from matcher_ext.tables.values cimport value_of
 
 from matcher_ext.tables.results import Blocker, BookingImpact, Impact

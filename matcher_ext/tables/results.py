@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,26 @@ class Blocker:
 
     condition: str
     visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A path by its edges' ids, what its fees leave of 1, and the eligible visits whose cheapest
+    way it is."""
+
+    edges: tuple[int, ...]
+    share: Fraction
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """An edge that visits cannot do without, all else being as the booking asks: `depending` ones
+    satisfy it and are eligible, `blocked` ones do not and would be."""
+
+    edge: int
+    depending: int
+    blocked: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from matcher_ext.tables.parts import Tabled
-from matcher_ext.tables.results import Blocker, Funnel, Impact
+from matcher_ext.tables.results import Blocker, Bottleneck, Funnel, Impact, Way
 from matcher_ext.values.catalog import CompiledCatalog
 
 class HasText(Protocol):
@@ -54,6 +54,15 @@ class VisitTable:
     def sole_blockers(
         self, index: Tabled, ids: Iterable[int] | None = None
     ) -> dict[int, tuple[Blocker, ...]]: ...
+    def cheapest(
+        self, index: Tabled, ids: Iterable[int] | None = None
+    ) -> dict[int, tuple[Way, ...]]: ...
+    def bottlenecks(
+        self, index: Tabled, ids: Iterable[int] | None = None
+    ) -> dict[int, tuple[Bottleneck, ...]]: ...
+    def overlap(
+        self, index: Tabled, *, support: int = 20, top: int = 50
+    ) -> dict[int, list[tuple[int, int]]]: ...
     def users(self, index: Tabled) -> NDArray[numpy.int64]: ...
     def impact(
         self,

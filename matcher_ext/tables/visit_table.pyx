@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
-from matcher_ext.tables.counting_rows cimport count_entries, count_grouped
+from matcher_ext.tables.counting_rows cimport count_entries, count_grouped, count_users
 from matcher_ext.tables.following cimport FollowedBookings
 from matcher_ext.tables.impacts cimport ask_impact
 from matcher_ext.tables.table_checks cimport check_table
@@ -19,13 +19,13 @@ from matcher_ext.tables.table_format cimport (
     T_CATALOG, T_GROUPS, Block, read_table, sum_table,
 )
 from matcher_ext.tables.texts cimport ask_text
-from matcher_ext.tables.users cimport count_users
 from matcher_ext.tables.values cimport read_block
 from matcher_ext.tables.writing cimport TableMaker
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file
-from matcher_ext.tables.row_visits import count_row_by_row
+from matcher_ext.tables.following import list_bottlenecks, list_overlaps, list_ways
+from matcher_ext.tables.parts import count_row_by_row
 from matcher_ext.values.refusals import SnapshotError
 
 # The version of check_table: raise it with every check that is added.
@@ -275,6 +275,21 @@ cdef class VisitTable:
         """Returns for each id, or for these, its conditions with the visits that satisfy all of it
         but one of them. Ids that code answers for are left out."""
         return FollowedBookings(self._bind(index), ids).sole_blockers()
+
+    def cheapest(self, index, ids=None):
+        """Returns for each id on any path, or for those of these, the Ways that its eligible visits
+        take: the cheapest of each visit, ties as in matching."""
+        return list_ways(self._bind(index), ids)
+
+    def bottlenecks(self, index, ids=None):
+        """Returns for each id on any path, or for those of these, its Bottlenecks: edges without
+        which no path is open. Takes a walk per edge: name the ids."""
+        return list_bottlenecks(self._bind(index), ids)
+
+    def overlap(self, index, *, support=20, top=50):
+        """Returns for each id the ids with at least `support` common visits, as (id, visits), the
+        `top` ones with most of them. Ids of one expression have each other."""
+        return list_overlaps(self._bind(index), support, top)
 
     def users(self, index):
         """Returns how many users the eligible visits of each id have, in the order of

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import pytest
@@ -9,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matcher_ext import ATree, LiveIndex, Snapshot, UnknownIdError, VisitTable
+from matcher_ext.match.paths import path_key
 from matcher_ext.tables.results import Blocker, Funnel, Step
 from targeting import parse
 from tests.matcher_ext.expressions import CATALOG, inline, texts, visits
@@ -184,6 +189,80 @@ def inline_edges(text: str) -> str:
     return text
 
 
+@given(SEEN)
+@settings(deadline=None, max_examples=40)
+def test_the_cheapest_way_of_each_visit_is_the_one_that_matching_takes(seen: Visits) -> None:
+    entries = {
+        1: "publisher = 'US' and @reach.9.3 and age != 7",
+        2: "publisher = 'US' and @reach.9.1",
+        3: "publisher = 'US' and @reach.8.3",
+        4: f"{PATH}",
+    }
+    snapshot = freeze_exchange(entries)
+    keys = {1: path_key(9, 3), 2: path_key(9, 1), 3: path_key(8, 3)}
+    expected: dict[int, Counter[tuple[int, ...]]] = {entry: Counter() for entry in keys}
+    for visit in seen:
+        ids, _, paths = snapshot.match_with_paths(visit)
+        for entry in set(ids.tolist()) & keys.keys():
+            expected[entry][paths.edges(keys[entry])] += 1
+    found = prepare(seen).cheapest(snapshot)
+    assert found.keys() == keys.keys()
+    fees = {edge: numerator for edge, _, _, numerator in LINKS}
+    for entry, ways in found.items():
+        assert {way.edges: way.visits for way in ways} == expected[entry]
+        for way in ways:
+            assert way.share == prod(Fraction(fees[edge], 10_000) for edge in way.edges)
+
+
+@given(SEEN)
+@settings(deadline=None, max_examples=40)
+def test_a_bottleneck_is_an_edge_that_decides_alone(seen: Visits) -> None:
+    entry = {1: "publisher = 'US' and @reach.9.3 and not mobile"}
+    found = prepare(seen).bottlenecks(freeze_exchange(entry))[1]
+    expected = []
+    for edge in EDGES:
+        opened = freeze_exchange(entry, EDGES | {edge: "true"})
+        closed = freeze_exchange(entry, EDGES | {edge: "false"})
+        needed = [v for v in seen if opened.match(v) and not closed.match(v)]
+        depending = sum(truth(EDGES[edge], visit) is True for visit in needed)
+        if needed:
+            expected.append((edge, depending, len(needed) - depending))
+    assert [(each.edge, each.depending, each.blocked) for each in found] == expected
+
+
+@given(SEEN, st.lists(texts(), min_size=1, max_size=4), st.integers(1, 3))
+@settings(deadline=None, max_examples=40)
+def test_overlap_is_that_of_plain_sets(seen: Visits, drawn: list[str], support: int) -> None:
+    entries = dict(enumerate(drawn)) | {
+        10 + n: f"publisher = '{publisher}' and ({text})"
+        for n, (publisher, text) in enumerate(zip(("US", "DE", "US", "US"), drawn, strict=False))
+    }
+    entries |= {20: drawn[0], 21: "publisher = 'US' and age >= 1"}
+    index = ATree(CATALOG)
+    index.insert_many(entries.keys(), entries.values())
+    rows = {
+        entry: {n for n, visit in enumerate(seen) if truth(text, visit) is True}
+        for entry, text in entries.items()
+    }
+    expected = {
+        one: sorted(
+            (
+                (other, len(rows[one] & rows[other]))
+                for other in entries
+                if other != one and len(rows[one] & rows[other]) >= support
+            ),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+        for one in entries
+    }
+    table = prepare(seen)
+    snapshot = index.freeze()
+    found = table.overlap(snapshot, support=support)
+    assert found == {one: pairs for one, pairs in sorted(expected.items()) if pairs}
+    fewer = table.overlap(snapshot, support=support, top=1)
+    assert fewer == {one: pairs[:1] for one, pairs in found.items()}
+
+
 def test_impact_without_bookings_is_over_all_visits() -> None:
     seen: Visits = [{"age": 3, "mobile": True}, {"age": 3, "mobile": False}, {"mobile": True}]
     impact = prepare(seen).impact("mobile and age = 3")
@@ -234,3 +313,19 @@ def test_a_live_index_is_counted_over_its_new_graph() -> None:
     assert live.ids.tolist() == [1, 5]
     expected = [sum(entry in live.match(v) for v in seen) for entry in (1, 5)]
     assert table.count(live).tolist() == expected == [0, 1]
+
+
+def test_threads_ask_one_table_at_once() -> None:
+    entries = {n: f"publisher = 'US' and age > {n} and @edge.11" for n in range(40)}
+    snapshot = freeze_exchange(entries)
+    table = prepare(draw_many(2000))
+    expected = table.count(snapshot).tolist()
+    gained = table.impact("age > 3 and score > 0", bookings=[PATH], index=snapshot)
+    with ThreadPoolExecutor(4) as threads:
+        counts = [threads.submit(table.count, snapshot) for _ in range(12)]
+        impacts = [
+            threads.submit(table.impact, "age > 3 and score > 0", bookings=[PATH], index=snapshot)
+            for _ in range(12)
+        ]
+        assert all(each.result().tolist() == expected for each in counts)
+        assert all(each.result() == gained for each in impacts)

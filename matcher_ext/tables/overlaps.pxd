@@ -1,0 +1,15 @@
+"""Which bookings are eligible for the same visits."""
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
+
+from matcher_ext.tables.asking cimport Asker
+
+cdef struct Common:
+    int64_t visits
+    uint32_t one        # entries
+    uint32_t other
+
+# Lists pairs of entries with at least `support` common visits at one publisher or, for entries of
+# no publisher, at all of them. Rows of one
+# publisher at a time are in memory.
+cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noexcept nogil
