@@ -7,38 +7,41 @@ from dataclasses import dataclass
 
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Attribute
-from exchange.market.traffic import MOST_VALUES, SampledTraffic, sample_traffic
+from exchange.market.traffic import COUNTED, MOST_VALUES, SampledTraffic, sample_traffic
+from targeting import Catalog
 
 VALUES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Holds in how many of a hundred visits an attribute was, and its values: how many, and some of
-    them, unless they are about one person. `value_count` is None where values are not counted."""
+    """Holds in how many of a hundred visits an attribute was, and its values: how many, and the
+    most frequent with their shares, unless they are about one person. `value_count` is None where
+    values are not counted."""
 
     percent: float
     value_count: int | None
     is_many: bool = False
-    values: tuple[str, ...] = ()
+    top: tuple[tuple[str | int, float], ...] = ()
 
 
 def read_carried(attributes: Iterable[Attribute]) -> tuple[SampledTraffic, dict[int, Carried]]:
     """Reads the sample once; by attribute, without those that the log has no column of."""
-    sample = sample_traffic(load_catalog())
-    rates = sample.traffic.fill_rates
+    catalog = load_catalog()
+    sample = sample_traffic(catalog)
     return sample, {
-        attribute.pk: tell_carried(attribute, sample)
+        attribute.pk: tell_carried(attribute, catalog, sample)
         for attribute in attributes
-        if attribute.name in rates
+        if attribute.name in sample.traffic.fill_rates and attribute.name in catalog
     }
 
 
-def tell_carried(attribute: Attribute, sample: SampledTraffic) -> Carried:
+def tell_carried(attribute: Attribute, catalog: Catalog, sample: SampledTraffic) -> Carried:
     percent = 100 * sample.traffic.fill_rates[attribute.name]
     known = sample.traffic.values.get(attribute.name)
-    is_counted = attribute.type in {"string", "string set", "integer", "integer set"}
+    frequent = list(sample.nameable(catalog[attribute.name]).items())[:VALUES_SHOWN]
+    top = tuple((value, 100 * count / sample.visits) for value, count in frequent)
     if known is None:
-        return Carried(percent, MOST_VALUES if is_counted else None, is_many=is_counted)
-    shown = () if attribute.is_personal else tuple(sorted(map(str, known))[:VALUES_SHOWN])
-    return Carried(percent, len(known), values=shown)
+        is_many = attribute.type in COUNTED
+        return Carried(percent, MOST_VALUES if is_many else None, is_many=is_many, top=top)
+    return Carried(percent, len(known), top=top)

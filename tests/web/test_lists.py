@@ -38,13 +38,15 @@ def test_a_list_of_one_costs_what_a_full_one_costs(
     reader: Client,
     request: pytest.FixtureRequest,
     django_assert_num_queries: DjangoAssertNumQueries,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     SnapshotBuild.objects.create(status="live", snapshot_id="a" * 32)
     with django_assert_num_queries(QUERIES[address]):
         reader.get(address)
     request.getfixturevalue("crowd")
     SnapshotBuild.objects.bulk_create(SnapshotBuild(status="failed") for _ in range(60))
-    with django_assert_num_queries(QUERIES[address]):
+    # Where many names could be chosen, none are read for a menu.
+    with django_assert_max_num_queries(QUERIES[address]):
         reader.get(address)
 
 

@@ -54,7 +54,8 @@ def show_bookings(request: HttpRequest, pk: int) -> HttpResponse:
     person, campaign = person_of(request), find_campaign(request, pk)
     booked = campaign.bookings.kept().with_parties().order_by("publisher__name")
     paths = find_paths(with_booking_status(booked)[:BOOKED_SHOWN], person)
-    findings = BookingFinding.objects.filter(booking__campaign=campaign).order_by("pk")
+    shown = [path.booking.pk for path in paths]
+    findings = BookingFinding.objects.filter(booking__in=shown).order_by("pk")
     context = {
         "campaign": campaign,
         "tab": "bookings",

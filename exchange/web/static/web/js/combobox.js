@@ -114,6 +114,10 @@ export function startJump() {
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) open(event);
   });
+  // A search field would take the first Escape to empty itself.
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") dialog.close();
+  });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
   });
