@@ -12,6 +12,7 @@ DAY_JOBS = {
     "quarantine": "list the rows of a day that no report counts, with their reasons",
     "eligibility": "count the visits and people that each campaign was eligible for",
     "reach": "unite the people of 1, 7 and 28 days",
+    "funnel": "say where visits are lost on the way to each booking",
     "overlap": "find campaigns that are eligible for the same visits and people",
     "truth_rates": "count how often each condition and edge was true, false, unknown",
     "schain_audit": "hold observed supply chains against the graph",

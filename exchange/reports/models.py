@@ -82,6 +82,7 @@ class ReportRun(models.Model):
 # Of jobs whose own name says little to those who read reports.
 JOB_WORDS = {
     "eligibility": "eligible visits",
+    "funnel": "where visits are lost",
     "quarantine": "rows set aside",
     "reach": "people over days",
     "truth_rates": "how often conditions hold",
