@@ -63,7 +63,8 @@ def test_an_advertiser_cannot_subtract_its_own_fee_from_a_total(
 ) -> None:
     exchange = two_hops.exchange
     booking = f"/bookings/{exchange.booking.pk}/"
-    pages = [booking, f"{booking}edit/", "/bookings/", f"/campaigns/{exchange.campaign.pk}/"]
+    bookings = f"/campaigns/{exchange.campaign.pk}/bookings/"
+    pages = [booking, f"{booking}edit/", "/bookings/", bookings]
     soda, operator = (log_in(exchange.soda.admin), log_in(exchange.operators[Role.ADMIN]))
     assert [two_hops.sees_price(soda, page) for page in pages] == [False] * 4
     assert [two_hops.sees_price(operator, page) for page in pages] == [True] * 4
