@@ -64,7 +64,8 @@ class Visitor:
         )
 
     def choose(self, field: str, name: str) -> None:
-        """In a field that offers names while one types."""
+        """In a field that offers names while one types, once the script has made it one."""
+        self.page.wait_for_selector(f"{field}[role=combobox]")
         self.page.fill(field, name)
         self.page.locator(".options:visible [role=option]", has_text=name).first.click()
 

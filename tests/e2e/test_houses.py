@@ -30,8 +30,9 @@ def test_a_publisher_and_an_advertiser_find_their_own_side(visitor: Visitor) -> 
     expect(page.locator("h2", has_text="Your campaigns")).to_be_visible()
     page.click("main table a >> nth=0")
     expect(page.locator("h2", has_text="Targeting")).to_be_visible()
+    page.click(".tabs >> text=Bookings")
     # The total of a path over others' edges would tell their fees.
-    expect(page.locator("text=net CPM")).to_have_count(0)
+    expect(page.locator("article", has_text="net CPM")).to_have_count(0)
     page.click("article h3 a >> nth=0")
     expect(page.locator(".path .arrow").first).to_have_text("fee not shown")
     expect(page.locator("dt:has-text('Bid') + dd")).to_contain_text("is not shown")
