@@ -1,6 +1,7 @@
 """Builds the compiled engine; everything else about the distribution is in pyproject.toml."""
 
 import os
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -11,6 +12,15 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 EXACT = ["-ffp-contract=off"]
 
 
+def list_sources() -> list[Path]:
+    """All modules for a checkout; a wheel goes without the published matchers, which are for tests
+    and benchmarks."""
+    sources = sorted(Path("matcher_ext").rglob("*.pyx"))
+    if "--inplace" in sys.argv:
+        return sources
+    return [source for source in sources if "engines" not in source.parts]
+
+
 def engine() -> list[Extension]:
     extensions = [
         Extension(
@@ -19,7 +29,7 @@ def engine() -> list[Extension]:
             language="c++",
             extra_compile_args=["-std=c++17", "-O3", "-g0", *EXACT, *WARNINGS],
         )
-        for source in sorted(Path("matcher_ext").rglob("*.pyx"))
+        for source in list_sources()
     ]
     return cythonize(
         extensions,

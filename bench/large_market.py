@@ -39,11 +39,11 @@ SELECT setval(pg_get_serial_sequence('market_campaign', 'id'), max(id)) FROM mar
 # As after the nightly runs: of the live bookings a tenth had eligible visits on a day, and one in
 # fifty has a finding.
 FILL_REPORTS = """
-INSERT INTO reports_reportrun (first_day, last_day, status, phase, days_done, requested_at,
-    snapshot_id, days_without_log, visits_counted, visits_late, visits_malformed, visits_duplicate,
-    visits_unknown_publisher, values_of_wrong_type, error)
-VALUES (current_date - %(days)s, current_date - 1, 'done', '', %(days)s, now(), 'a', 0, 1000000, 0,
-    0, 0, 0, 0, '');
+INSERT INTO reports_reportrun (first_day, last_day, status, phase, days_done, tasks_done, tasks,
+    requested_at, snapshot_id, days_without_log, visits_counted, visits_late, visits_malformed,
+    visits_duplicate, visits_unknown_publisher, values_of_wrong_type, error)
+VALUES (current_date - %(days)s, current_date - 1, 'done', '', %(days)s, 0, 0, now(), 'a', 0,
+    1000000, 0, 0, 0, 0, 0, '');
 INSERT INTO reports_dailyvisits (day, publisher_id, visits, run_id)
 SELECT current_date - step, party.id, 100000 + party.id %% 1000, run.id
 FROM market_party AS party, generate_series(1, %(days)s) AS step, reports_reportrun AS run
@@ -53,8 +53,10 @@ SELECT current_date - step, booking.campaign_id, booking.publisher_id, 1 + booki
 FROM market_booking AS booking JOIN market_campaign AS campaign ON campaign.id = campaign_id,
     generate_series(1, %(days)s) AS step, reports_reportrun AS run
 WHERE campaign.status = 'live' AND (booking.id + step) %% 10 = 0;
-INSERT INTO findings_bookingfinding (booking_id, kind, edge_ids, party_ids, conditions, checked_at)
-SELECT id, 'no_path', '{}', '{}', '[]', now() FROM market_booking WHERE id %% 50 = 0;
+INSERT INTO findings_bookingfinding (booking_id, kind, edge_ids, party_ids, conditions, cause,
+    checked_at)
+SELECT id, 'no_path', '{}', '{}', '[]', 'no_path:' || publisher_id || '-' || advertiser_id, now()
+FROM market_booking WHERE id %% 50 = 0;
 """
 
 

@@ -30,6 +30,7 @@ class Parameters:
     attributes: int = 1000
     values: int = 100
     zipf_exponent: float = 0.6
+    attribute_zipf: float = 0.0
     uses_per_subexpression: float = 6.0
     visits: int = 2000
     attributes_per_visit: int = 20
@@ -146,9 +147,14 @@ class PredicateMaker:
     def __init__(self, parameters: Parameters, rng: np.random.Generator) -> None:
         self._parameters = parameters
         self._chances = Chances(rng)
+        self._attributes = (
+            Draws(rng, parameters.attributes, parameters.attribute_zipf)
+            if parameters.attribute_zipf
+            else None
+        )
 
     def make(self) -> str:
-        attribute = f"a{self._chances.below(self._parameters.attributes)}"
+        attribute = f"a{self._draw_attribute()}"
         operator = self._draw_operator()
         if operator in ("in", "not in"):
             values = self._chances.sample(self._parameters.values, 2 + self._chances.below(5))
@@ -160,6 +166,11 @@ class PredicateMaker:
             # The language refuses an empty range, and one value is an equality.
             return f"{attribute} between {lower} and {upper}"
         return f"{attribute} {operator} {lower}"
+
+    def _draw_attribute(self) -> int:
+        if self._attributes is None:
+            return self._chances.below(self._parameters.attributes)
+        return next(self._attributes)
 
     def _draw_operator(self) -> str:
         point = self._chances.chance()

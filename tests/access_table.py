@@ -144,9 +144,7 @@ PAGES: dict[str, Page] = {
     "expression-vocabulary": Page(get=200, anonymous=403),
     "expression-holder": Page(get=200, anonymous=403),
     "expression-values": Page(get=400, anonymous=403),  # of no attribute there are none
-    "expression-keep-list": Page(
-        post=400, anonymous=403
-    ),  # without a name; test_vocabulary has more
+    "value-list-keep": Page(post=400, anonymous=403),  # without a name; test_vocabulary has more
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),
     "password-change": Page(get=200, post=422),

@@ -11,7 +11,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from exchange.accounts.models import User
 from exchange.market.models import Party
 from exchange.market.querysets import EdgeQuerySet
-from exchange.reading.graph import Node, Sale, read_nodes, read_seen_counts, seen_edges
+from exchange.reading.graph import Node, Sale, read_nodes, read_seen_counts
 from exchange.reports.edge_counts import EdgeCounts
 
 NEAR = 8
@@ -34,9 +34,6 @@ class Around:
     more: Mapping[int, int]
     counts: EdgeCounts
 
-    def edge_ids(self) -> list[int]:
-        return [sale.edge_id for sale in self.sales]
-
 
 @dataclass(slots=True)
 class Side:
@@ -47,13 +44,14 @@ class Side:
     more: dict[int, int] = field(default_factory=dict)
 
 
-def look_around(person: User, party: Party) -> Around:
-    edges = seen_edges(person)
+def look_around(person: User, party: Party, edges: EdgeQuerySet) -> Around:
+    """Over the edges that the person sees."""
+    counts = read_seen_counts(person)
     trunk = edges.exclude(buyer__kind=Party.Kind.ADVERTISER)
     # An advertiser is nobody's trunk, but it is where this one leads to.
     into = edges if party.kind == Party.Kind.ADVERTISER else trunk
-    before = choose_side(person, party, [into, trunk], "seller")
-    behind = choose_side(person, party, [trunk, trunk], "buyer", taken=before.hops)
+    before = choose_side(counts, party, [into, trunk], "seller")
+    behind = choose_side(counts, party, [trunk, trunk], "buyer", taken=before.hops)
     ranks = {party.pk: HERE}
     ranks |= {pk: HERE - hop for pk, hop in before.hops.items()}
     ranks |= {pk: HERE + hop for pk, hop in behind.hops.items()}
@@ -61,13 +59,11 @@ def look_around(person: User, party: Party) -> Around:
     more = {HERE - hop: count for hop, count in before.more.items()}
     more |= {HERE + hop: count for hop, count in behind.more.items()}
     folds = read_folds(edges, [pk for pk, rank in ranks.items() if HERE <= rank <= HERE + 1])
-    drawn = [sale.edge_id for sale in sales] + [pk for ids in folds.values() for pk in ids]
-    counts = read_seen_counts(person, drawn)
     return Around(party, sales, ranks, folds, read_nodes(ranks), more, counts)
 
 
 def choose_side(
-    person: User,
+    counts: EdgeCounts,
     party: Party,
     edges: Sequence[EdgeQuerySet],
     end: str,
@@ -83,7 +79,7 @@ def choose_side(
             Sale(*row) for row in found.values_list("pk", "seller_id", "buyer_id")[:LOOKED_AT]
         ]
         known = {party.pk, *side.hops, *taken}
-        new = [sale for sale in by_visits(person, candidates) if far_end(end)(sale) not in known]
+        new = [sale for sale in by_visits(counts, candidates) if far_end(end)(sale) not in known]
         keep_first(side, new, hop, most, far_end(end))
     return side
 
@@ -92,9 +88,7 @@ def far_end(end: str) -> Callable[[Sale], int]:
     return lambda sale: sale.seller_id if end == "seller" else sale.buyer_id
 
 
-def by_visits(person: User, sales: Sequence[Sale]) -> list[Sale]:
-    counts = read_seen_counts(person, [sale.edge_id for sale in sales])
-
+def by_visits(counts: EdgeCounts, sales: Sequence[Sale]) -> list[Sale]:
     def passed(sale: Sale) -> int:
         count = counts.of(sale.edge_id)
         return count.passed if count else 0

@@ -48,7 +48,7 @@ def read_matrix(person: User) -> Matrix:
     sizes = {pair: len(ids) for pair, ids in found.items()}
     sellers, buyers = choose_groups(sizes)
     shown = {pair: found[pair] for pair in found if pair[0] in sellers and pair[1] in buyers}
-    counts = read_seen_counts(person, [pk for ids in shown.values() for pk in ids])
+    counts = read_seen_counts(person)
     names = Organisation.objects.in_bulk([*sellers, *buyers])
     return Matrix(
         sellers=[(pk, names[pk].name) for pk in sellers],

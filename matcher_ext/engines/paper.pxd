@@ -7,7 +7,7 @@ on demand each bring (the paper's figures 8 to 10).
 
 Predicates are tested one by one, but only those on attributes that the visit carries.
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -46,6 +46,9 @@ cdef class PaperTree:
     cdef uint32_t signature
     cdef vector[vector[uint32_t]] queues        # by level
     cdef vector[int64_t] matched
+    cdef uint64_t visits                        # counted work, of all visits
+    cdef uint64_t tested                        # predicates
+    cdef uint64_t visited                       # nodes that were evaluated
 
     cdef void _prepare(self) noexcept nogil
     cdef void _link_parents(self) noexcept nogil

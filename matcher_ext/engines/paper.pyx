@@ -102,6 +102,7 @@ cdef class PaperTree:
     def match(self, visit):
         """Returns the ids whose expressions are true of the visit, ascending (algorithm 6)."""
         read_visit(self.catalog, visit, &self.visit)
+        self.visits += 1
         with nogil:
             if self.is_stale:
                 self._prepare()
@@ -121,7 +122,24 @@ cdef class PaperTree:
             "nodes": self.store.live,
             "edges": self.store.live_links,
             "levels": levels,
+            "predicates": self.store.predicates.size() - self.store.free_predicates.size(),
+            "bytes": self._count_bytes(),
+            "visits": self.visits,
+            "tested": self.tested,
+            "visited": self.visited,
         }
+
+    def _count_bytes(self):
+        return (
+            self.store.nodes.capacity() * sizeof(StoredNode)
+            + self.store.predicates.capacity() * sizeof(Predicate)
+            + self.store.words.capacity() * sizeof(int64_t) + self.store.bytes.capacity()
+            + self.nodes.capacity() * sizeof(PaperNode)
+            + self.entries.capacity() * sizeof(int64_t)
+            + sizeof(uint32_t) * (
+                self.store.links.capacity() + self.store.table.capacity() + self.parents.capacity()
+            )
+        )
 
     # What matching needs.
 
@@ -241,6 +259,7 @@ cdef class PaperTree:
         cdef Truth truth
         cdef uint32_t node
         cdef size_t i
+        self.tested += leaves.size()
         for i in range(leaves.size()):
             node = leaves[0][i]
             truth = test_predicate(
@@ -274,6 +293,7 @@ cdef class PaperTree:
         cdef PaperNode* current = &self.nodes[node]
         cdef PaperNode* parent
         cdef uint32_t i, number
+        self.visited += 1
         if is_inner(&self.store.nodes[node]):
             current.truth = self._evaluate(node)
             current.signature = self.signature

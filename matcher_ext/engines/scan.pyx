@@ -249,6 +249,9 @@ cdef class Scan:
                 )
         return copy_found(&found)
 
+    def program_bytes(self):
+        return self.code.capacity() * sizeof(uint32_t)
+
     cdef void _code_values(self, const Visit* visit) noexcept nogil:
         cdef const CatalogTable* table = &self.snapshot.catalog.table
         cdef uint32_t attribute

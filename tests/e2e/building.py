@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -38,9 +37,9 @@ PASTE = """(text) => {
 }"""
 
 
-def write_traffic(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def write_traffic(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fourth visit does not say its city; the last two cities of the list are in none."""
-    log = Path(folder) / "visits"
+    log = folder / "visits"
     monkeypatch.setenv("TREELINE_VISIT_LOG_DIR", str(log))
     write_log(
         log,

@@ -4,7 +4,8 @@ redone; what can be done to rows; the same form without loss in text."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -23,6 +24,7 @@ from tests.market.places import found
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
+PAGE_BYTES = 300_000  # uncompressed, the vocabulary included
 PASTED = "\n".join(CITIES) + "\n'Berlin'\nParis;Rome"
 WANTED = (
     "device.type in ('phone') and (geo.city in ("
@@ -39,7 +41,7 @@ ROWS = (
 
 
 @pytest.fixture(autouse=True)
-def _traffic(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def _traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_traffic(tmp_path, monkeypatch)
 
 
@@ -49,14 +51,13 @@ def soda(transactional_db: None, operator: Organisation) -> Party:
 
 
 @pytest.fixture
-def builder(visitor: Visitor, alice: User, soda: Party) -> Iterator[Builder]:
+def builder(visitor: Visitor, alice: User, soda: Party) -> Builder:
     """Alice at the form of a new campaign."""
     visitor.enter(alice)
     visitor.go("/campaigns/new/")
     visitor.page.fill("[name=name]", "Autumn")
     visitor.page.select_option("[name=advertiser]", label="Solberg Soda")
-    yield Builder(visitor.page)
-    visitor.page.evaluate("document.querySelector('form[data-guard]').reset()")
+    return Builder(visitor.page)
 
 
 def build_by_mouse(builder: Builder) -> None:
@@ -158,9 +159,8 @@ def undo_and_redo_everything(builder: Builder) -> None:
 
 @pytest.mark.parametrize("build", [build_by_mouse, build_by_keys])
 def test_a_newcomer_builds_a_targeting_without_typing_syntax(
-    builder: Builder, build: object
+    builder: Builder, build: Callable[[Builder], None]
 ) -> None:
-    assert callable(build)
     build(builder)
     assert " ".join(builder.text().split()).replace("( ", "(").replace(" )", ")") == WANTED
     expect(builder.row("geo.city")).to_contain_text("2 of 40 values of geo.city were never seen")
@@ -291,9 +291,20 @@ def test_what_the_impact_panel_needs_is_there(builder: Builder) -> None:
     assert builder.text() == "#- geo.city in ('Berlin')\nuser.consent"
 
 
+def test_the_page_with_all_its_assets_is_small(visitor: Visitor, alice: User, soda: Party) -> None:
+    sizes: list[int] = []
+    visitor.enter(alice)
+    visitor.page.on("response", lambda response: sizes.append(len(response.body())))
+    visitor.go("/campaigns/new/")
+    Builder(visitor.page)
+    visitor.page.wait_for_load_state("networkidle")
+    assert len(sizes) > 30
+    assert sum(sizes) < PAGE_BYTES
+
+
 @pytest.mark.parametrize("kind", ["edge", "audience"])
 def test_edges_and_audiences_are_built_alike(
-    visitor: Visitor, alice: User, soda: Party, operator: Organisation, kind: str
+    visitor: Visitor, bob: User, soda: Party, operator: Organisation, kind: str
 ) -> None:
     seller = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
     thing = (
@@ -301,7 +312,7 @@ def test_edges_and_audiences_are_built_alike(
         if kind == "edge"
         else Audience.objects.create(organisation=operator, name="fans", expression="user.consent")
     )
-    visitor.enter(alice)
+    visitor.enter(bob)
     visitor.go(f"/{kind}s/{thing.pk}/edit/")
     builder = Builder(visitor.page)
     builder.tree.get_by_text("+ Condition").first.click()

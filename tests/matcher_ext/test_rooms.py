@@ -134,14 +134,33 @@ def test_no_folder_is_too_large_to_read() -> None:
     assert {name: size for name, size in sizes.items() if size > 45} == {}
 
 
-def test_every_room_is_in_the_distribution() -> None:
+def test_every_room_but_the_published_matchers_is_in_the_distribution() -> None:
     settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["setuptools"]
     finding = settings["packages"]["find"]
     assert finding["namespaces"] is False
-    found = find_packages(str(CHECKOUT), include=finding["include"])
+    found = find_packages(str(CHECKOUT), include=finding["include"], exclude=finding["exclude"])
     assert {name.partition(".")[0] for name in found} == {"targeting", "matcher_ext"}
     rooms = {name for name in found if name.startswith("matcher_ext.")}
-    assert rooms == {f"matcher_ext.{room}" for room in ROOMS}
+    assert rooms == {f"matcher_ext.{room}" for room in ROOMS if room != "engines"}
+
+
+def list_extensions(*arguments: str) -> set[str]:
+    program = "import sys, setup; print(*(str(path) for path in setup.list_sources()))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_a_wheel_goes_without_the_published_matchers() -> None:
+    in_place, wheel = list_extensions("build_ext", "--inplace"), list_extensions("bdist_wheel")
+    assert in_place - wheel == {
+        str(path.relative_to(CHECKOUT)) for path in (ENGINE / "engines").glob("*.pyx")
+    }
 
 
 def test_the_language_needs_no_room_of_servers() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -20,9 +22,10 @@ from exchange.reading.graph import load_trunk, seen_edges
 from exchange.reading.matrix import GROUPS_SHOWN, choose_groups
 from tests.market.places import found
 from tests.people import hire
+from tests.reports.nights import nights, write_night
 from tests.trading import Exchange, exchange
 
-__all__ = ["exchange"]
+__all__ = ["exchange", "nights"]
 
 LogIn = Callable[[User], Client]
 
@@ -90,12 +93,12 @@ def test_a_switched_off_edge_is_not_drawn(
 def test_the_trunk_is_read_once_for_each_version(
     dave: User, edges: tuple[Edge, Edge], northgate: Party
 ) -> None:
-    first = load_trunk(dave)
+    first = load_trunk(dave, seen_edges(dave))
     with CaptureQueriesContext(connection) as queries:
-        assert load_trunk(dave) is first
+        assert load_trunk(dave, seen_edges(dave)) is first
     assert len(queries) == 1
     Party.objects.filter(pk=northgate.pk).update(name="Southgate")
-    changed = load_trunk(dave)
+    changed = load_trunk(dave, seen_edges(dave))
     assert changed is not None
     assert changed.nodes[northgate.pk].name == "Southgate"
 
@@ -202,6 +205,24 @@ def test_a_draft_of_another_shows_no_path(exchange: Exchange) -> None:
     Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
     seen = seen_edges(exchange.herald.admin).values_list("pk", flat=True)
     assert list(seen) == [exchange.first_edge.pk]
+
+
+def test_what_passes_is_drawn_for_the_exchange_alone(
+    log_in: LogIn, exchange: Exchange, nights: Path
+) -> None:
+    """It is counted over everybody's visits."""
+    edge = exchange.first_edge
+    write_night(nights, date(2026, 11, 17), [("edge", str(edge.pk), 150, 800, 50)])
+    seen = log_in(exchange.operators[Role.VIEWER]).get("/graph/").content.decode()
+    assert 'class="edge p0"' in seen
+    assert "Tuesday 17 November" in seen
+    assert "15 %" in seen
+    own = log_in(exchange.herald.admin)
+    drawer = reverse("graph-edge-drawer", args=[edge.pk])
+    for address in ("/graph/", "/graph/groups/", drawer):
+        told = own.get(address).content.decode()
+        assert "edge p0" not in told
+        assert "15 %" not in told
 
 
 @pytest.mark.usefixtures("edges")

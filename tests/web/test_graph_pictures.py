@@ -109,7 +109,7 @@ def test_pass_rates_are_five_steps(passed: int, css: str) -> None:
     assert rate_class(EdgeCount(100, passed)) == css
 
 
-def test_nothing_offered_and_nothing_counted_are_no_rates() -> None:
+def test_nothing_judged_and_nothing_counted_are_no_rates() -> None:
     assert rate_class(EdgeCount(0, 0)) == "none"
     assert rate_class(None) == "plain"
     assert COUNTS.sum([99]) is None

@@ -76,7 +76,7 @@ def make_square(cell: Cell, column: int, row: int, ends: str) -> Square:
         text, said = str(cell.edge_count), f"{ends}: {edges}, visits not counted yet"
     else:
         text = f"{min(max(count.percent, 1 if count.passed else 0), 99 if count.lost else 100):.0f}"
-        said = f"{ends}: {count.passed:,} of {count.offered:,} visits pass, {edges}"
+        said = f"{ends}: {count.passed:,} of {count.judged:,} visits pass, {edges}"
     return Square(SIDE + SIZE * column, TOP + SIZE * row, rate_class(count), text, said)
 
 

@@ -16,6 +16,7 @@ from exchange.web.graph.rates import EXCEPTIONS, rate_class, short
 WIDTH = 1010
 TOP = 34
 LETTER = 6.2  # of the labels, on average
+BOLD = 1.12  # so much wider
 PADDING = 7
 BOX_WIDTHS = (84, 150)
 LEAST_GAP = 56
@@ -227,10 +228,10 @@ def place_columns(content: Content, beside: int) -> tuple[list[float], list[floa
     """Left edges and widths, and the width of all: columns share what their labels leave free."""
     widths: list[float] = []
     for slots in content.drawing.columns:
-        longest = max(
-            (len(name_of(content, slot.node)) for slot in slots if is_node(slot)), default=0
-        )
-        widths.append(round(min(max(longest * LETTER + 2 * PADDING, BOX_WIDTHS[0]), BOX_WIDTHS[1])))
+        nodes = [slot.node for slot in slots if is_node(slot)]
+        longest = max((len(name_of(content, node)) for node in nodes), default=0)
+        letter = LETTER * BOLD if content.here in nodes else LETTER
+        widths.append(round(min(max(longest * letter + 2 * PADDING, BOX_WIDTHS[0]), BOX_WIDTHS[1])))
     standing = content.drawing.slot_of()
     arcs = {standing[arc.link.start].column for arc in content.drawing.arcs}
     extra = [ARC_GAP if rank in arcs else 0 for rank in range(len(widths))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from exchange.accounts.models import User
 from exchange.layout import Spacing, lay_out
 from exchange.market.models import Party
@@ -21,7 +19,7 @@ def picture_trunk(person: User, trunk: Trunk) -> Picture | None:
     """None if there is nothing to draw."""
     if not trunk.nodes:
         return None
-    counts = read_seen_counts(person, trunk.edge_ids())
+    counts = read_seen_counts(person)
     sellers = {sale.seller_id for sale in trunk.sales}
     buyers = {sale.buyer_id for sale in trunk.sales}
     bands = frozenset(pk for pk in trunk.folds if pk in buyers and pk not in sellers)
@@ -70,7 +68,7 @@ def name_columns(count: int) -> list[str]:
     return [*titles, "Last intermediaries"][:count]
 
 
-def read_visits(person: User) -> Mapping[int, int]:
+def read_visits(person: User) -> dict[int, int]:
     """Of publishers, on the last day that was counted."""
     days = last_reported_days()
     if days is None:

@@ -14,7 +14,7 @@ STEPS = (
 )
 LEGEND = [(name, words) for _, name, words in STEPS]
 NOT_COUNTED = "plain"
-NOTHING_OFFERED = "none"
+NOTHING_JUDGED = "none"
 EXCEPTIONS = {"p1", "p0"}
 
 
@@ -22,7 +22,7 @@ def rate_class(count: EdgeCount | None) -> str:
     if count is None:
         return NOT_COUNTED
     if count.percent is None:
-        return NOTHING_OFFERED
+        return NOTHING_JUDGED
     return next(name for least, name, _ in STEPS if count.percent >= least)
 
 

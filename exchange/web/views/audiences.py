@@ -18,7 +18,6 @@ from exchange.web.filters import AudienceFilter
 from exchange.web.forms import AudienceForm, save_form
 from exchange.web.views.listing import (
     find_visible,
-    load_reference,
     open_for_edit,
     person_of,
     read_listing,
@@ -58,6 +57,5 @@ def edit_audience(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         "market/audience_form.html",
         form,
         audience=audience,
-        reference=load_reference(),
         impact=impact_of_audience(audience) if pk else None,
     )

@@ -21,7 +21,6 @@ from exchange.web.forms import CampaignForm, campaign_label, save_form
 from exchange.web.sentences import say_all
 from exchange.web.views.campaign_tabs import find_campaign, follow, try_targeting
 from exchange.web.views.listing import (
-    load_reference,
     open_for_edit,
     person_of,
     show_form,
@@ -66,7 +65,6 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         "market/campaign_form.html",
         form,
         campaign=campaign,
-        reference=load_reference(),
     )
 
 

@@ -18,7 +18,6 @@ from exchange.web.filters import EdgeFilter
 from exchange.web.forms import EdgeForm, save_form
 from exchange.web.views.listing import (
     find_visible,
-    load_reference,
     open_for_edit,
     person_of,
     read_listing,
@@ -66,6 +65,5 @@ def edit_edge(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         "market/edge_form.html",
         form,
         edge=edge,
-        reference=load_reference(),
         use=impact_of_edge(edge) if pk else None,
     )

@@ -33,6 +33,7 @@ from exchange.web.views.listing import person_of
 BY_NAMES = Order(("seller__name", "buyer__name"))
 FOUND_SHOWN = 12
 NEIGHBOURS_SHOWN = 6
+NEIGHBOURS_LOOKED_AT = 200
 PAIRS_SHOWN = 25
 
 
@@ -56,14 +57,14 @@ class Row:
 @require_safe
 def show_graph(request: HttpRequest) -> HttpResponse:
     person, text = person_of(request), request.GET.get("q", "").strip()[:200]
-    trunk = load_trunk(person)
     edges = seen_edges(person)
+    trunk = load_trunk(person, edges)
     context = {
         "picture": picture_trunk(person, trunk) if trunk is not None else None,
         "is_drawn": trunk is not None,
         "most_boxes": MOST_BOXES,
         "q": text,
-        "found": find_parties(person, text) if text else None,
+        "found": find_parties(person, edges, text) if text else None,
         "party_count": count_roughly(seen_parties(person, edges)),
         "edge_count": count_roughly(edges.order_by()),
         **read_table(request, person, edges),
@@ -75,9 +76,10 @@ def show_graph(request: HttpRequest) -> HttpResponse:
 def show_party(request: HttpRequest, pk: int) -> HttpResponse:
     """The party and two hops around it."""
     person = person_of(request)
-    party = find_party(person, pk)
-    around = look_around(person, party)
-    edges = seen_edges(person).filter(Q(seller=party) | Q(buyer=party))
+    seen = seen_edges(person)
+    party = find_party(person, seen, pk)
+    around = look_around(person, party, seen)
+    edges = seen.filter(Q(seller=party) | Q(buyer=party))
     context = {
         "party": party,
         "picture": picture_around(person, around),
@@ -123,8 +125,8 @@ def show_edge_drawer(request: HttpRequest, pk: int) -> HttpResponse:
 def show_party_drawer(request: HttpRequest, pk: int) -> HttpResponse:
     """What a click on a box tells: whom the party buys from and sells to."""
     person = person_of(request)
-    party = find_party(person, pk)
     edges = seen_edges(person).with_parties()
+    party = find_party(person, edges, pk)
     sides = [
         ("Buys from", "seller", read_neighbours(person, edges.filter(buyer=party), "seller")),
         ("Sells to", "buyer", read_neighbours(person, edges.filter(seller=party), "buyer")),
@@ -133,19 +135,21 @@ def show_party_drawer(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def read_neighbours(person: User, edges: EdgeQuerySet, side: str) -> dict[str, Any]:
-    rows = list(edges.order_by(f"{side}__name")[:NEIGHBOURS_SHOWN])
-    return {"rows": make_rows(person, rows), "count": count_roughly(edges.order_by())}
+    """Those that lose most visits first; by name where nothing is counted."""
+    rows = make_rows(person, list(edges.order_by(f"{side}__name")[:NEIGHBOURS_LOOKED_AT]))
+    rows.sort(key=lambda row: -(row.count.lost if row.count else 0))
+    return {"rows": rows[:NEIGHBOURS_SHOWN], "count": count_roughly(edges.order_by())}
 
 
 def read_table(request: HttpRequest, person: User, edges: EdgeQuerySet) -> dict[str, Any]:
     page = read_page(edges.with_parties(), BY_NAMES, request.GET)
     rows = make_rows(person, page.rows)
-    day = read_seen_counts(person, [edge.pk for edge in page.rows]).day
+    day = read_seen_counts(person).day
     return {"page": page, "rows": rows, "counted_day": day, "legend": LEGEND}
 
 
 def make_rows(person: User, edges: Sequence[Edge]) -> list[Row]:
-    counts = read_seen_counts(person, [edge.pk for edge in edges])
+    counts = read_seen_counts(person)
     return [Row(edge, sight(person, edge), counts.of(edge.pk)) for edge in edges]
 
 
@@ -154,20 +158,20 @@ def seen_parties(person: User, edges: EdgeQuerySet) -> PartyQuerySet:
     parties = Party.objects.kept().order_by()
     if is_exchange_operator(person):
         return parties
-    ends = Q(pk__in=edges.order_by().values("seller")) | Q(pk__in=edges.order_by().values("buyer"))
-    return parties.filter(ends | Q(pk__in=owned(parties, person).values("pk")))
+    ends = edges.order_by().values_list("seller_id", "buyer_id")
+    named = {pk for pair in ends for pk in pair}
+    own = owned(parties, person).values_list("pk", flat=True)
+    return parties.filter(pk__among=sorted({*named, *own}))
 
 
-def find_party(person: User, pk: int) -> Party:
+def find_party(person: User, edges: EdgeQuerySet, pk: int) -> Party:
     """Names that the person's graph does not show do not exist for them."""
-    return get_object_or_404(
-        seen_parties(person, seen_edges(person)).select_related("organisation"), pk=pk
-    )
+    return get_object_or_404(seen_parties(person, edges).select_related("organisation"), pk=pk)
 
 
-def find_parties(person: User, text: str) -> dict[str, Any]:
+def find_parties(person: User, edges: EdgeQuerySet, text: str) -> dict[str, Any]:
     """Publishers and intermediaries before advertisers, of whom there are most."""
-    named = seen_parties(person, seen_edges(person)).search(text)
+    named = seen_parties(person, edges).search(text)
     if not named.exists():
         return {"parties": [], "count": "0"}
     in_order = named.order_by("-kind", "name")

@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404, render
 from exchange.accounts.models import User
 from exchange.accounts.ownership import require_change
 from exchange.accounts.seeds import TOKEN_FIELD, read_seed
-from exchange.market.models import Attribute
 from exchange.market.visibility import visible
 from exchange.reading.paging import Order, Page, read_page
 from exchange.web.filters import ListFilter
@@ -74,8 +73,3 @@ def show_form(
     """`is_new` and everything that the form complains about come with it."""
     context |= {"form": form, "is_new": form.instance._state.adding}
     return render(request, template, context, status=form.status)
-
-
-def load_reference() -> list[Attribute]:
-    """The catalogue beside the expression editor."""
-    return list(Attribute.objects.kept().order_by("name"))

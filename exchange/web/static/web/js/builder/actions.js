@@ -1,6 +1,17 @@
 // What menu and keys do to a row or a group, and what is said of it.
 import { write } from "./model.js";
-import { disable, duplicate, lift, locate, move, negate, patch, remove, ungroup, wrap } from "./operations.js";
+import {
+  disable,
+  duplicate,
+  lift,
+  locate,
+  move,
+  negate,
+  patch,
+  remove,
+  ungroup,
+  wrap,
+} from "./operations.js";
 import { printLine } from "./printer.js";
 import { KINDS } from "./rows.js";
 
@@ -9,9 +20,19 @@ export const KEYS = { ArrowUp: "up", ArrowDown: "down", ArrowRight: "wrap", Arro
 const MOVES = {
   up: (root, id) => move(root, id, -1),
   down: (root, id) => move(root, id, 1),
-  wrap, lift, ungroup, duplicate, negate,
+  wrap,
+  lift,
+  ungroup,
+  duplicate,
+  negate,
 };
-const SAID = { wrap: "Wrapped in", lift: "Lifted into", duplicate: "Duplicated in", negate: "Negated in", ungroup: "Ungrouped" };
+const SAID = {
+  wrap: "Wrapped in",
+  lift: "Lifted into",
+  duplicate: "Duplicated in",
+  negate: "Negated in",
+  ungroup: "Ungrouped",
+};
 
 export function actOn(editor, action, id) {
   if (!id) return;
@@ -64,14 +85,17 @@ function go(editor, action, id) {
   const { parent, index } = editor.locate(id);
   const root = MOVES[action](editor.now.root, id);
   const after = root && locate(root, id);
-  const focus = action === "duplicate" && root
-    ? [locate(root, parent.id).node.children[index + 1].id, "handle"]
-    : after && [id, document.activeElement?.dataset.key];
-  if (!editor.commit(root, tell(action, after, parent), { focus })) editor.say("No further in this direction");
+  const focus =
+    action === "duplicate" && root
+      ? [locate(root, parent.id).node.children[index + 1].id, "handle"]
+      : after && [id, document.activeElement?.dataset.key];
+  if (!editor.commit(root, tell(action, after, parent), { focus }))
+    editor.say("No further in this direction");
 }
 
 function tell(action, after, before) {
   const said = SAID[action] ?? (after?.parent?.id === before?.id ? "Moved within" : "Moved into");
   if (!after?.parent) return said;
-  return `${said} ${KINDS[after.parent.kind]}, ${after.index + 1} of ${after.parent.children.length}`;
+  const { kind, children } = after.parent;
+  return `${said} ${KINDS[kind]}, ${after.index + 1} of ${children.length}`;
 }

@@ -8,7 +8,8 @@ import { printValue } from "./printer.js";
 const MOST = 40;
 const OPENING = 1; // letters that open the list by themselves
 
-const named = (rows, part) => rows.filter(({ label }) => label.toLowerCase().includes(part.toLowerCase()));
+const named = (rows, part) =>
+  rows.filter(({ label }) => label.toLowerCase().includes(part.toLowerCase()));
 
 // The place of a character of the paper, as the browser drew it.
 function boxOf(paper, place) {
@@ -29,7 +30,13 @@ export class Completion {
   constructor(marked, editor) {
     Object.assign(this, { marked, editor, options: [], at: 0, turn: 0 });
     this.area = marked.textarea;
-    this.list = h("ul", { role: "listbox", id: "completions", "aria-label": "Suggestions", class: "options", hidden: true });
+    this.list = h("ul", {
+      role: "listbox",
+      id: "completions",
+      "aria-label": "Suggestions",
+      class: "options",
+      hidden: true,
+    });
     marked.box.append(this.list);
     this.area.setAttribute("aria-autocomplete", "list");
     this.area.setAttribute("aria-controls", "completions");
@@ -45,7 +52,8 @@ export class Completion {
   // Somebody typed.
   follow() {
     const context = this.context();
-    if (context.part.length >= OPENING && this.area.selectionStart === this.area.selectionEnd) this.open(context);
+    if (context.part.length >= OPENING && this.area.selectionStart === this.area.selectionEnd)
+      this.open(context);
     else this.close();
   }
 
@@ -64,14 +72,20 @@ export class Completion {
 
   show(options, context) {
     Object.assign(this, { options, start: context.start });
-    this.list.replaceChildren(...options.map((option, index) => {
-      const onpointerdown = (event) => {
-        event.preventDefault();
-        this.take(option);
-      };
-      return h("li", { role: "option", id: `completion-${index}`, onpointerdown },
-        h("span", { class: "name" }, option.label), option.hint && h("span", { class: "hint" }, option.hint));
-    }));
+    this.list.replaceChildren(
+      ...options.map((option, index) => {
+        const onpointerdown = (event) => {
+          event.preventDefault();
+          this.take(option);
+        };
+        return h(
+          "li",
+          { role: "option", id: `completion-${index}`, onpointerdown },
+          h("span", { class: "name" }, option.label),
+          option.hint && h("span", { class: "hint" }, option.hint),
+        );
+      }),
+    );
     this.list.hidden = false;
     this.place(context.start);
     this.mark(0);
@@ -80,7 +94,10 @@ export class Completion {
   place(start) {
     const frame = this.marked.box.getBoundingClientRect();
     const box = boxOf(this.marked.paper, start);
-    const left = Math.min(box.left - frame.left, Math.max(0, frame.width - this.list.offsetWidth - 4));
+    const left = Math.min(
+      box.left - frame.left,
+      Math.max(0, frame.width - this.list.offsetWidth - 4),
+    );
     this.list.style.setProperty("left", `${Math.max(0, left)}px`);
     this.list.style.setProperty("top", `${Math.min(box.bottom - frame.top + 2, frame.height)}px`);
   }
@@ -131,28 +148,45 @@ export class Completion {
     if (context.isOpen || (expects === "value" && context.attribute)) return this.values(context);
     if (expects === "condition") return this.conditions(part);
     if (expects === "operator") return this.operators(context);
-    return named(["and", "or", "xor"].map((word) => ({ label: word, text: `${word} `, goesOn: true })), part);
+    return named(
+      ["and", "or", "xor"].map((word) => ({ label: word, text: `${word} `, goesOn: true })),
+      part,
+    );
   }
 
   audiences(part) {
-    const rows = this.editor.words.audiences.map(({ name }) => ({ label: `@${name}`, hint: "audience", text: `@${name}` }));
+    const rows = this.editor.words.audiences.map(({ name }) => ({
+      label: `@${name}`,
+      hint: "audience",
+      text: `@${name}`,
+    }));
     return named(rows, part);
   }
 
   lists(part) {
     const rows = this.editor.words.lists.map(({ name, value_count: count }) => ({
-      label: `$${name}`, hint: `list of ${amount(count)}`, text: `$${name}`,
+      label: `$${name}`,
+      hint: `list of ${amount(count)}`,
+      text: `$${name}`,
     }));
     return named(rows, part);
   }
 
   conditions(part) {
     const rows = [...this.editor.words.attributes.values()].map(({ name, type, fill }) => ({
-      label: name, hint: fill === null ? type : `${type} · ${percent(fill)} filled`, text: `${name} `, goesOn: true,
+      label: name,
+      hint: fill === null ? type : `${type} · ${percent(fill)} filled`,
+      text: `${name} `,
+      goesOn: true,
     }));
     const found = named(rows, part);
     found.sort((a, b) => b.label.startsWith(part) - a.label.startsWith(part));
-    const words = part ? named(["not", "true"].map((word) => ({ label: word, text: word })), part) : [];
+    const words = part
+      ? named(
+          ["not", "true"].map((word) => ({ label: word, text: word })),
+          part,
+        )
+      : [];
     return [...found, ...words, ...(part ? this.audiences(part) : [])];
   }
 
@@ -163,10 +197,17 @@ export class Completion {
     const start = from + (written.length - written.trimStart().length);
     const typed = written.trim().toLowerCase();
     const { type } = this.editor.words.attributes.get(attribute);
-    return writtenOperators(type).filter(({ label }) => label.startsWith(typed)).map((option) => {
-      const opens = takesList(option.label.replace(/^not /, ""));
-      return { ...option, start: Math.max(start, from), text: option.label + (opens ? " (" : " "), goesOn: true };
-    });
+    return writtenOperators(type)
+      .filter(({ label }) => label.startsWith(typed))
+      .map((option) => {
+        const opens = takesList(option.label.replace(/^not /, ""));
+        return {
+          ...option,
+          start: Math.max(start, from),
+          text: option.label + (opens ? " (" : " "),
+          goesOn: true,
+        };
+      });
   }
 
   async values({ attribute, part, isOpen }) {
@@ -174,10 +215,16 @@ export class Completion {
     if (!about) return [];
     const q = isOpen ? part.slice(1) : part;
     const closed = about.type === "boolean" ? [true, false] : about.domain;
-    if (closed) return named(closed.map((value) => ({ label: String(value), text: printValue(value) })), q);
+    if (closed)
+      return named(
+        closed.map((value) => ({ label: String(value), text: printValue(value) })),
+        q,
+      );
     const found = await this.editor.asking.values(attribute, q);
     return found.map(({ value, share }) => ({
-      label: String(value), hint: share === null ? "" : percent(share), text: printValue(value),
+      label: String(value),
+      hint: share === null ? "" : percent(share),
+      text: printValue(value),
     }));
   }
 }

@@ -20,7 +20,8 @@ const PRESENCE = new Set(["missing", "present", "empty"]);
 function* tokensOf(text) {
   for (const found of text.matchAll(TOKEN)) {
     const [kind] = Object.entries(found.groups).find(([, value]) => value !== undefined);
-    if (kind !== "comment") yield { kind, text: found[0], start: found.index, end: found.index + found[0].length };
+    if (kind !== "comment")
+      yield { kind, text: found[0], start: found.index, end: found.index + found[0].length };
   }
 }
 
@@ -32,7 +33,13 @@ class Follower {
   }
 
   expectCondition() {
-    Object.assign(this, { expects: "condition", attribute: null, operator: "", isInList: false, count: 0 });
+    Object.assign(this, {
+      expects: "condition",
+      attribute: null,
+      operator: "",
+      isInList: false,
+      count: 0,
+    });
   }
 
   take(token) {
@@ -43,7 +50,8 @@ class Follower {
 
   takeCondition({ kind, text, end }) {
     if (kind === "mark" || text === "true" || text === "false") this.expects = "connective";
-    else if (this.attributes.has(text)) Object.assign(this, { attribute: text, expects: "operator", from: end });
+    else if (this.attributes.has(text))
+      Object.assign(this, { attribute: text, expects: "operator", from: end });
   }
 
   takeConnective({ text }) {
@@ -70,7 +78,9 @@ class Follower {
   takeOperator(word) {
     if (word === "," || word === "and") return;
     this.operator = `${this.operator} ${word}`.trim();
-    const isWhole = takesList(this.operator.replace(/^not /, "")) || /^[=!<>]|between$|with$|like$|contains$|during$/.test(this.operator);
+    const isWhole =
+      takesList(this.operator.replace(/^not /, "")) ||
+      /^[=!<>]|between$|with$|like$|contains$|during$/.test(this.operator);
     this.expects = isWhole ? "value" : "operator";
   }
 }
@@ -86,5 +96,14 @@ export function contextAt(text, place, attributes) {
   for (const token of isPart ? tokens.slice(0, -1) : tokens) follower.take(token);
   const { expects, attribute, operator, isInList, from } = follower;
   const part = isPart ? last.text : "";
-  return { expects, attribute, operator, isInList, from, part, start: place - part.length, isOpen: last?.kind === "open" && isPart };
+  return {
+    expects,
+    attribute,
+    operator,
+    isInList,
+    from,
+    part,
+    start: place - part.length,
+    isOpen: last?.kind === "open" && isPart,
+  };
 }

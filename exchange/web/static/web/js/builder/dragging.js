@@ -3,9 +3,11 @@
 export function listenForDrags(tree, place) {
   let dragged = null;
   const itemAt = (event) => dragged && event.target.closest?.("[data-tree] li");
-  const isAfter = (item, event) => event.clientY > item.getBoundingClientRect().top + item.offsetHeight / 2;
+  const isAfter = (item, event) =>
+    event.clientY > item.getBoundingClientRect().top + item.offsetHeight / 2;
   const clear = () => {
-    for (const item of tree.querySelectorAll(".drop-before, .drop-after")) item.classList.remove("drop-before", "drop-after");
+    for (const item of tree.querySelectorAll(".drop-before, .drop-after"))
+      item.classList.remove("drop-before", "drop-after");
   };
   tree.addEventListener("dragstart", (event) => {
     dragged = event.target.closest(".handle")?.closest("[data-id]").dataset.id ?? null;

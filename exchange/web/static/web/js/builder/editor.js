@@ -1,12 +1,13 @@
-// The editor of an expression: builder and text are two views of one state, which is a tree of nodes
-// and its text. Every change goes through `commit`: one history, one announcement, one check.
-import { actOn, KEYS } from "./actions.js";
+// The editor of an expression: builder and text are two views of one state, a tree of nodes and its
+// text. Every change goes through `commit`: one history, one announcement, one check.
+import { actOn } from "./actions.js";
 import { Asking } from "./asking.js";
 import { plural } from "./elements.js";
 import { History } from "./history.js";
 import { group, idAt, read, readRoot, setTypes, test, write } from "./model.js";
 import { enable, include, insert, locate, moveTo, patch, replace } from "./operations.js";
 import { leafSpans, printLine, printTree } from "./printer.js";
+import { listenTo } from "./gestures.js";
 import { startReference } from "./reference.js";
 import { TextPane } from "./text.js";
 import { View } from "./view.js";
@@ -16,7 +17,15 @@ const TYPING_PAUSE_MS = 300;
 const CHANGE_PAUSE_MS = 120;
 const MODES = ["builder", "text", "both"];
 const KEPT_MODE = "editor-mode";
-const NOTHING = { valid: true, text: "", canonical: "", document: null, errors: [], warnings: [], sentence: "" };
+const NOTHING = {
+  valid: true,
+  text: "",
+  canonical: "",
+  document: null,
+  errors: [],
+  warnings: [],
+  sentence: "",
+};
 
 export class Editor {
   constructor(root) {
@@ -30,7 +39,7 @@ export class Editor {
     this.history = new History({ root: group("all"), text: this.text.text, said: "Start" });
     this.written = write(this.now.root);
     this.setMode(localStorage.getItem(KEPT_MODE));
-    this.listen();
+    listenTo(this);
   }
 
   get now() {
@@ -71,6 +80,11 @@ export class Editor {
     return true;
   }
 
+  async renewWords() {
+    await this.loadWords();
+    this.checkSoon(0);
+  }
+
   // --- changes
 
   // `key`: quick changes of the same are one step. `keep`: the row that shows the change already.
@@ -95,7 +109,10 @@ export class Editor {
 
   // A widget's own change: its elements stay.
   set(id, fields, said) {
-    this.commit(patch(this.now.root, id, fields), said, { key: `${id} ${Object.keys(fields)}`, keep: id });
+    this.commit(patch(this.now.root, id, fields), said, {
+      key: `${id} ${Object.keys(fields)}`,
+      keep: id,
+    });
   }
 
   patch(id, fields, said, key = null) {
@@ -107,23 +124,34 @@ export class Editor {
   }
 
   swap(id, node, said) {
-    this.commit(replace(this.now.root, id, () => [node]), said, { focus: [node.id, "attribute"] });
+    this.commit(
+      replace(this.now.root, id, () => [node]),
+      said,
+      { focus: [node.id, "attribute"] },
+    );
   }
 
   swapDocument(id, document, notes) {
     const node = Object.freeze({ ...read(document), notes });
-    this.commit(replace(this.now.root, id, () => [node]), "Text changed", { focus: [node.id, "value"] });
+    this.commit(
+      replace(this.now.root, id, () => [node]),
+      "Text changed",
+      { focus: [node.id, "value"] },
+    );
   }
 
   swapValues(id, pairs) {
     const { values } = this.find(id);
-    const next = values.map((value) => (pairs.has(value) ? pairs.get(value) : value)).filter((value) => value !== null);
+    const next = values
+      .map((value) => (pairs.has(value) ? pairs.get(value) : value))
+      .filter((value) => value !== null);
     this.patch(id, { values: [...new Set(next)] }, "Values replaced", "value");
   }
 
   place(id, besideId, isAfter) {
     const { parent, index } = this.locate(besideId);
-    if (parent) this.commit(moveTo(this.now.root, id, parent.id, index + (isAfter ? 1 : 0)), "Moved");
+    if (parent)
+      this.commit(moveTo(this.now.root, id, parent.id, index + (isAfter ? 1 : 0)), "Moved");
   }
 
   add(parentId, kind) {
@@ -131,11 +159,15 @@ export class Editor {
     const { node: parent } = this.locate(parentId);
     const node = kind === "group" ? group(parent.kind === "all" ? "any" : "all", [row]) : row;
     const root = insert(this.now.root, parentId, parent.children.length, [node]);
-    this.commit(root, kind === "group" ? "Group added" : "Condition added", { focus: [row.id, "attribute"] });
+    this.commit(root, kind === "group" ? "Group added" : "Condition added", {
+      focus: [row.id, "attribute"],
+    });
   }
 
   addNode(parentId, node, said, index = this.find(parentId).children.length) {
-    this.commit(insert(this.now.root, parentId, index, [node]), said, { focus: [node.id, "handle"] });
+    this.commit(insert(this.now.root, parentId, index, [node]), said, {
+      focus: [node.id, "handle"],
+    });
   }
 
   act(action, id) {
@@ -144,7 +176,8 @@ export class Editor {
 
   async enable(id, at) {
     const answer = await this.asking.check(this.find(id).notes[at].text);
-    if (!answer?.valid) return this.say(`Not enabled: ${answer?.errors[0].message ?? "the check does not answer"}`);
+    if (!answer?.valid)
+      return this.say(`Not enabled: ${answer?.errors[0].message ?? "the check does not answer"}`);
     return this.commit(enable(this.now.root, id, at, answer.document), "Enabled");
   }
 
@@ -183,7 +216,8 @@ export class Editor {
   // What is typed and not checked yet is a state as well: undo must find it.
   takeTyped() {
     const { text } = this.text;
-    if (text !== this.now.text) this.history.push({ root: this.now.root, text, said: "Text changed", isWrong: true }, "text");
+    if (text !== this.now.text)
+      this.history.push({ root: this.now.root, text, said: "Text changed", isWrong: true }, "text");
   }
 
   format() {
@@ -229,7 +263,8 @@ export class Editor {
   takeAnswer(answer, text) {
     const root = answer.valid ? readRoot(answer.document) : this.now.root;
     const state = { root, text, said: "Text changed", isWrong: !answer.valid };
-    if (text === this.now.text) this.history.states[this.history.at] = { ...this.now, ...state, said: this.now.said };
+    if (text === this.now.text)
+      this.history.states[this.history.at] = { ...this.now, ...state, said: this.now.said };
     else this.history.push(state, "text");
     this.draw();
   }
@@ -252,7 +287,9 @@ export class Editor {
 
   tellUnfinished() {
     const count = this.written.unfinished.length;
-    const said = count ? `${plural(count, "unfinished condition")}: left out until there is something to test.` : "";
+    const said = count
+      ? `${plural(count, "unfinished condition")}: left out until there is something to test.`
+      : "";
     this.root.querySelector("[data-unfinished]").textContent = said;
   }
 
@@ -270,9 +307,12 @@ export class Editor {
 
   showFindings({ errors, warnings }) {
     this.view.findings = new Map();
-    const add = (id, finding) => id && this.view.findings.set(id, [...(this.view.findings.get(id) ?? []), finding]);
-    for (const error of this.now.isWrong ? [] : errors) add(this.idOfProblem(error), { ...error, kind: "problem" });
-    for (const warning of warnings) for (const path of warning.paths) add(idAt(this.written, path), warning);
+    const add = (id, finding) =>
+      id && this.view.findings.set(id, [...(this.view.findings.get(id) ?? []), finding]);
+    for (const error of this.now.isWrong ? [] : errors)
+      add(this.idOfProblem(error), { ...error, kind: "problem" });
+    for (const warning of warnings)
+      for (const path of warning.paths) add(idAt(this.written, path), warning);
     this.view.showFindings();
   }
 
@@ -296,6 +336,12 @@ export class Editor {
     requestAnimationFrame(() => (region.textContent = text));
   }
 
+  // The choice is this browser's: whoever likes to write finds the text the next time.
+  chooseMode(mode) {
+    localStorage.setItem(KEPT_MODE, mode);
+    this.setMode(mode);
+  }
+
   setMode(mode) {
     const chosen = MODES.includes(mode) ? mode : "builder";
     this.root.dataset.mode = chosen;
@@ -313,82 +359,7 @@ export class Editor {
     return this.say(`${step < 0 ? "Undone" : "Redone"}: ${said}`);
   }
 
-  // --- what people do
-
-  listen() {
-    const { root, form } = this;
-    root.addEventListener("click", ({ target }) => this.click(target.closest("button")));
-    root.addEventListener("keydown", (event) => this.press(event));
-    root.addEventListener("copy", (event) => this.copy(event));
-    root.addEventListener("paste", (event) => this.paste(event));
-    root.addEventListener("expression:shares", ({ detail }) => this.showShares(detail.shares));
-    root.addEventListener("expression:disable", ({ detail }) => this.act("disable", idAt(this.written, detail.path)));
-    form.addEventListener("submit", (event) => this.refuseUnfinished(event), true);
-    // Another advertiser, say, has other audiences and lists.
-    this.owner?.addEventListener("change", async () => {
-      await this.loadWords();
-      this.checkSoon(0);
-    });
-  }
-
-  click(button) {
-    const { setMode: mode, undo, redo } = button?.dataset ?? {};
-    if (mode) {
-      localStorage.setItem(KEPT_MODE, mode);
-      this.setMode(mode);
-    } else if (undo !== undefined) this.travel(-1);
-    else if (redo !== undefined) this.travel(1);
-  }
-
-  press(event) {
-    const isControl = event.ctrlKey || event.metaKey;
-    if (isControl && event.key.toLowerCase() === "z") this.travel(event.shiftKey ? 1 : -1);
-    else if (isControl && event.key.toLowerCase() === "y") this.travel(1);
-    else if (!this.pressRow(event, isControl)) return;
-    event.preventDefault();
-  }
-
-  // Whether the key was one of the tree's.
-  pressRow(event, isControl) {
-    const holder = event.target.closest("[data-tree] [data-id]");
-    if (!holder) return false;
-    const { id } = holder.dataset;
-    const key = event.key.toLowerCase();
-    if (event.altKey && !isControl && KEYS[event.key]) this.act(KEYS[event.key], id);
-    else if (isControl && key === "d") this.act("duplicate", id);
-    else if (isControl && key === "/") this.act("disable", id);
-    else if (isControl && key === "enter") this.addBeside(id, event.shiftKey);
-    else if (key === "delete" && event.target.matches(".handle")) this.act("delete", id);
-    else return false;
-    return true;
-  }
-
-  addBeside(id, isInside) {
-    const { node, parent } = this.locate(id);
-    this.add(isInside && node.children ? id : parent?.id ?? id, isInside ? "group" : "test");
-  }
-
-  copy(event) {
-    const holder = event.target.closest?.(".handle")?.closest("[data-id]");
-    if (!holder) return;
-    event.preventDefault();
-    event.clipboardData.setData("text/plain", this.textOf(holder.dataset.id));
-    this.say("Copied");
-  }
-
-  async paste(event) {
-    const holder = event.target.closest?.(".handle")?.closest("[data-id]");
-    if (!holder) return;
-    event.preventDefault();
-    const answer = await this.asking.check(event.clipboardData.getData("text"));
-    if (!answer?.valid) {
-      this.say(`Not pasted: ${answer?.errors[0].message ?? "the check does not answer"}`);
-      return;
-    }
-    const { parent, index } = this.locate(holder.dataset.id);
-    this.addNode(parent?.id ?? holder.dataset.id, read(answer.document), "Pasted", parent ? index + 1 : 0);
-  }
-
+  // What the impact panel knows of each node.
   showShares(shares) {
     this.view.shares = new Map();
     for (const [path, share] of Object.entries(shares)) {
@@ -398,22 +369,11 @@ export class Editor {
     }
     this.view.showShares();
   }
-
-  // What is unfinished is not in the text: whoever saves would lose it without a word.
-  refuseUnfinished(event) {
-    const [first] = this.now.isWrong ? [] : this.written.unfinished;
-    if (!first) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    if (this.root.dataset.mode === "text") this.setMode("builder");
-    this.view.focus(first, "attribute");
-    this.say("Not saved: a condition is unfinished. Finish or delete it.");
-  }
 }
 
 for (const element of document.querySelectorAll("[data-expression-editor]")) {
   const editor = new Editor(element);
-  startReference(element, editor.text.marked);
+  startReference(element.querySelector("[data-reference]"), editor);
   element.editor = editor;
   editor.start();
 }

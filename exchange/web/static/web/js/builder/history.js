@@ -1,5 +1,5 @@
 // One history for text and builder: up to 100 states {root, text, said}. Quick changes of one thing
-// are one step.
+// are one step; of a text that is typed, every state that was right is one.
 
 const LIMIT = 100;
 const ONE_STEP_MS = 1200;
@@ -26,7 +26,8 @@ export class History {
   }
 
   push(state, key = null) {
-    const isSame = key !== null && key === this.key && Date.now() - this.time < ONE_STEP_MS;
+    const isQuick = key !== null && key === this.key && Date.now() - this.time < ONE_STEP_MS;
+    const isSame = isQuick && !(state.isWrong && !this.now.isWrong);
     const kept = this.states.slice(0, isSame ? this.at : this.at + 1);
     this.states = [...kept, state].slice(-LIMIT - 1);
     Object.assign(this, { at: this.states.length - 1, key, time: Date.now() });

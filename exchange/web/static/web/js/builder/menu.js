@@ -3,29 +3,49 @@ import { h } from "./elements.js";
 import { isGroup } from "./model.js";
 
 const ENTRIES = [
-  ["up", "Move up", "Alt ↑"], ["down", "Move down", "Alt ↓"], ["wrap", "Wrap in a group", "Alt →"],
-  ["lift", "Lift out", "Alt ←"], ["ungroup", "Ungroup", ""], ["duplicate", "Duplicate", "Ctrl D"],
-  ["negate", "Negate", ""], ["disable", "Disable", "Ctrl /"], ["comment", "Comment", ""],
-  ["copy", "Copy as text", "Ctrl C"], ["delete", "Delete", "Del"],
+  ["up", "Move up", "Alt ↑"],
+  ["down", "Move down", "Alt ↓"],
+  ["wrap", "Wrap in a group", "Alt →"],
+  ["lift", "Lift out", "Alt ←"],
+  ["ungroup", "Ungroup", ""],
+  ["duplicate", "Duplicate", "Ctrl D"],
+  ["negate", "Negate", ""],
+  ["disable", "Disable", "Ctrl /"],
+  ["comment", "Comment", ""],
+  ["copy", "Copy as text", "Ctrl C"],
+  ["delete", "Delete", "Del"],
 ];
 const OF_ROOT = new Set(["wrap", "negate", "comment", "copy", "delete"]);
 
 class Menu {
   constructor(opener, node, isRoot, act) {
     this.opener = opener;
-    const isAllowed = ([action]) => (!isRoot || OF_ROOT.has(action)) && (action !== "ungroup" || isGroup(node));
+    const isAllowed = ([action]) =>
+      (!isRoot || OF_ROOT.has(action)) && (action !== "ungroup" || isGroup(node));
     this.items = ENTRIES.filter(isAllowed).map(([action, label, keys]) => {
       const onclick = () => {
         this.close();
         act(action);
       };
-      return h("button", { type: "button", role: "menuitem", tabindex: "-1", onclick }, label, h("kbd", {}, keys));
+      return h(
+        "button",
+        { type: "button", role: "menuitem", tabindex: "-1", onclick },
+        label,
+        h("kbd", {}, keys),
+      );
     });
-    this.element = h("div", {
-      role: "menu", class: "menu-list", "aria-label": "Actions",
-      onfocusout: ({ relatedTarget }) => this.element.contains(relatedTarget) || this.close({ isLeft: true }),
-      onkeydown: (event) => this.press(event),
-    }, this.items);
+    this.element = h(
+      "div",
+      {
+        role: "menu",
+        class: "menu-list",
+        "aria-label": "Actions",
+        onfocusout: ({ relatedTarget }) =>
+          this.element.contains(relatedTarget) || this.close({ isLeft: true }),
+        onkeydown: (event) => this.press(event),
+      },
+      this.items,
+    );
     opener.after(this.element);
     opener.setAttribute("aria-expanded", "true");
     this.items[0].focus();

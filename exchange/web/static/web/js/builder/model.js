@@ -16,7 +16,13 @@ export const reference = (name, notes) => make("reference", { name }, notes);
 export const constant = (value, notes) => make("constant", { value }, notes);
 
 const EMPTY_TEST = {
-  attribute: "", operator: "", values: [], negated: false, count: false, list: null, orMissing: false,
+  attribute: "",
+  operator: "",
+  values: [],
+  negated: false,
+  count: false,
+  list: null,
+  orMissing: false,
 };
 export const test = (fields, notes) => make("test", { ...EMPTY_TEST, ...fields }, notes);
 
@@ -48,7 +54,8 @@ function readTest(doc, orMissing, notes) {
 
 // `x or a is missing` is one row with a switch, unless a note would lose its place.
 function isFolded(doc, missing) {
-  if (!doc?.attribute || !types.has(doc.attribute) || doc.notes || isPresence(doc.operator)) return false;
+  if (!doc?.attribute || !types.has(doc.attribute) || doc.notes || isPresence(doc.operator))
+    return false;
   const isMissing = missing?.operator === "is missing" && !missing.negated && !missing.notes;
   return isMissing && neededName(doc) === missing.attribute;
 }
@@ -123,14 +130,22 @@ class Writer {
     if (isGroup(node)) return this.writeGroup(node);
     if (node.kind === "test") return this.writeTest(node);
     const { doc, name, value, kind, notes } = node;
-    const content = { code: doc, reference: { reference: name }, constant: { constant: value } }[kind];
+    const content = { code: doc, reference: { reference: name }, constant: { constant: value } }[
+      kind
+    ];
     return this.own(noted({ ...content }, notes), node.id);
   }
 
   plainTest(node, notes) {
     const { attribute, operator, negated, count, list, values } = node;
     const taken = list ? { list } : operator.startsWith("is ") ? {} : { values };
-    const doc = { attribute, operator, ...(negated && { negated }), ...(count && { count }), ...taken };
+    const doc = {
+      attribute,
+      operator,
+      ...(negated && { negated }),
+      ...(count && { count }),
+      ...taken,
+    };
     return this.own(noted(doc, notes), node.id);
   }
 
@@ -169,7 +184,8 @@ class Writer {
       const inner = docs.length === 1 ? docs[0] : this.own({ or: docs }, id);
       return this.own(noted({ not: inner }, notes), id);
     }
-    if (docs.length > 1) return this.own(noted({ [kind === "all" ? "and" : "or"]: docs }, notes), id);
+    if (docs.length > 1)
+      return this.own(noted({ [kind === "all" ? "and" : "or"]: docs }, notes), id);
     return this.writeOnly(docs[0], notes, id);
   }
 
@@ -186,7 +202,8 @@ export function* walkPaths(doc, path = "") {
   const below = path && `${path}.`;
   if (doc.not) yield* walkPaths(doc.not, `${below}not`);
   for (const key of ["and", "or", "xor", "xnor"]) {
-    for (const [i, child] of (doc[key] ?? []).entries()) yield* walkPaths(child, `${below}${key}.${i}`);
+    for (const [i, child] of (doc[key] ?? []).entries())
+      yield* walkPaths(child, `${below}${key}.${i}`);
   }
 }
 

@@ -36,7 +36,11 @@ export const patch = (root, id, fields) => replace(root, id, (node) => [changed(
 
 export function insert(root, parentId, index, nodes) {
   return replace(root, parentId, (parent) => {
-    const children = [...parent.children.slice(0, index), ...nodes, ...parent.children.slice(index)];
+    const children = [
+      ...parent.children.slice(0, index),
+      ...nodes,
+      ...parent.children.slice(index),
+    ];
     return [changed(parent, { children })];
   });
 }
@@ -49,13 +53,22 @@ function handOver(root, id, notes) {
   const [after, before] = [parent.children[index + 1], parent.children[index - 1]];
   const heir = after ?? before;
   if (!notes.length || !heir) return root;
-  return patch(root, heir.id, { notes: after ? [...notes, ...heir.notes] : [...heir.notes, ...notes] });
+  return patch(root, heir.id, {
+    notes: after ? [...notes, ...heir.notes] : [...heir.notes, ...notes],
+  });
 }
 
 export function remove(root, id) {
   const { node, parent } = locate(root, id);
   if (!parent) return group("all");
-  return take(handOver(root, id, node.notes.filter((note) => note.disabled)), id);
+  return take(
+    handOver(
+      root,
+      id,
+      node.notes.filter((note) => note.disabled),
+    ),
+    id,
+  );
 }
 
 // Up or down by one: past a row, into a group, out of a group.
@@ -64,7 +77,8 @@ export function move(root, id, step) {
   if (!parent) return null;
   const next = parent.children[index + step];
   const rest = take(root, id);
-  if (next && isGroup(next)) return insert(rest, next.id, step > 0 ? 0 : next.children.length, [node]);
+  if (next && isGroup(next))
+    return insert(rest, next.id, step > 0 ? 0 : next.children.length, [node]);
   if (next) return insert(rest, parent.id, index + step, [node]);
   const above = locate(root, parent.id);
   return above.parent && insert(rest, above.parent.id, above.index + (step > 0 ? 1 : 0), [node]);
@@ -102,7 +116,8 @@ export const duplicate = (root, id) => {
 function negated(node) {
   const opposite = node.kind === "test" && !node.negated && oppositeOf(node.operator);
   if (opposite) return changed(node, { operator: opposite });
-  if (node.kind === "test" && node.operator !== "is true") return changed(node, { negated: !node.negated });
+  if (node.kind === "test" && node.operator !== "is true")
+    return changed(node, { negated: !node.negated });
   if (node.kind === "none") return changed(node, { kind: "any" });
   return node.kind === "any" ? changed(node, { kind: "none" }) : group("none", [node]);
 }

@@ -1,37 +1,70 @@
-// Which operators an attribute's type has, as people call them, and which widget takes their values.
+// Which operators an attribute's type has, as people call them, and the widget for their values.
 
 const COMPARED = [
-  ["is at least", ">="], ["is at most", "<="], ["is above", ">"], ["is below", "<"], ["is", "="],
+  ["is at least", ">="],
+  ["is at most", "<="],
+  ["is above", ">"],
+  ["is below", "<"],
+  ["is", "="],
   ["is not", "!="],
 ];
-const RANGED = [["is between", "between"], ["is not between", "not between"]];
-const LISTED = [["is one of", "in"], ["is not one of", "not in"]];
-const KNOWN = [["is known", "is present"], ["is missing", "is missing"]];
+const RANGED = [
+  ["is between", "between"],
+  ["is not between", "not between"],
+];
+const LISTED = [
+  ["is one of", "in"],
+  ["is not one of", "not in"],
+];
+const KNOWN = [
+  ["is known", "is present"],
+  ["is missing", "is missing"],
+];
 const NUMBER = [...COMPARED, ...RANGED, ...LISTED];
 const TEXT = [
-  ["starts with", "starts with"], ["does not start with", "not starts with"],
-  ["ends with", "ends with"], ["does not end with", "not ends with"],
-  ["contains", "contains"], ["does not contain", "not contains"],
-  ["matches the pattern", "like"], ["does not match the pattern", "not like"],
-  ["is under", "under"], ["is not under", "not under"],
+  ["starts with", "starts with"],
+  ["does not start with", "not starts with"],
+  ["ends with", "ends with"],
+  ["does not end with", "not ends with"],
+  ["contains", "contains"],
+  ["does not contain", "not contains"],
+  ["matches the pattern", "like"],
+  ["does not match the pattern", "not like"],
+  ["is under", "under"],
+  ["is not under", "not under"],
 ];
 const SET = [
-  ["has any of", "one of"], ["has all of", "all of"], ["has none of", "none of"],
-  ["has only", "only of"], ["is empty", "is empty"], ["is not empty", "not is empty"],
+  ["has any of", "one of"],
+  ["has all of", "all of"],
+  ["has none of", "none of"],
+  ["has only", "only of"],
+  ["is empty", "is empty"],
+  ["is not empty", "not is empty"],
   ...COMPARED.map(([label, word]) => [`count ${label}`, `count ${word}`]),
 ];
-const CLOCK = [["is during", "during"], ["is not during", "not during"]];
+const CLOCK = [
+  ["is during", "during"],
+  ["is not during", "not during"],
+];
 const MOMENT = [...COMPARED.slice(0, 4), ...RANGED];
 const PLACE = [
-  ["is within", "within"], ["is not within", "not within"], ["is inside", "inside polygon"],
+  ["is within", "within"],
+  ["is not within", "not within"],
+  ["is inside", "inside polygon"],
   ["is not inside", "not inside polygon"],
 ];
 const ADDRESS = [
-  ["is in the network", "in network"], ["is not in the network", "not in network"], ["is", "="],
+  ["is in the network", "in network"],
+  ["is not in the network", "not in network"],
+  ["is", "="],
   ["is not", "!="],
 ];
 const BY_TYPE = {
-  boolean: [["is true", "is true"], ["equals", "="], ["differs from", "!="]],
+  boolean: [
+    ["is true", "is true"],
+    ["equals", "="],
+    ["differs from", "!="],
+  ],
   integer: NUMBER,
   float: NUMBER,
   string: [...LISTED, ["is", "="], ["is not", "!="], ...TEXT],

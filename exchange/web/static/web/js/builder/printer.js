@@ -23,7 +23,9 @@ export function printLine(doc, isRoot = true) {
 }
 
 function printLines(doc, width, isRoot) {
-  const notes = (doc.notes ?? []).map(({ text, disabled }) => `#${disabled ? "-" : ""} ${text}`.trimEnd());
+  const notes = (doc.notes ?? []).map(({ text, disabled }) =>
+    `#${disabled ? "-" : ""} ${text}`.trimEnd(),
+  );
   const word = CONNECTIVES.find((each) => doc[each]);
   const below = word ? doc[word] : doc.not ? [doc.not] : [];
   const line = printLine(doc, isRoot && !notes.length);
@@ -31,7 +33,9 @@ function printLines(doc, width, isRoot) {
   if (isShort && !below.some(hasNotes)) return [...notes, line];
   if (doc.not) return [...notes, ...prefix("not ", printLines(doc.not, width, false))];
   const lines = joinLines(doc[word], word, width);
-  return isRoot && !notes.length ? lines : [...notes, "(", ...lines.map((each) => INDENT + each), ")"];
+  return isRoot && !notes.length
+    ? lines
+    : [...notes, "(", ...lines.map((each) => INDENT + each), ")"];
 }
 
 function hasNotes(doc) {
@@ -48,7 +52,7 @@ function joinLines([first, ...others], word, width) {
 // Puts a word before the first line that is no note.
 function prefix(word, lines) {
   const first = lines.findIndex((line) => !line.startsWith("#"));
-  return lines.with ? lines.with(first, word + lines[first]) : lines.map((line, i) => (i === first ? word + line : line));
+  return lines.map((line, i) => (i === first ? word + line : line));
 }
 
 function printLeaf(doc) {
@@ -60,7 +64,9 @@ function printPredicate(doc) {
   const { attribute, operator, negated, count } = doc;
   const subject = count ? `count(${attribute})` : attribute;
   if (operator === "is true") return subject;
-  const turned = operator.startsWith("is ") ? operator.replace("is ", "is not ") : `not ${operator}`;
+  const turned = operator.startsWith("is ")
+    ? operator.replace("is ", "is not ")
+    : `not ${operator}`;
   return [subject, negated ? turned : operator, printOperands(doc)].filter(Boolean).join(" ");
 }
 
@@ -86,7 +92,8 @@ export function printValue(value) {
 
 const BETWEEN = /(?:\s|[()]|(?:and|or|xor|xnor|not)(?![\w.]))*/y;
 
-// Where the conditions of a printed document stand, by their paths: a problem's place leads to its row.
+// Where the conditions of a printed document stand, by their paths: a problem's place leads to its
+// row.
 export function leafSpans(doc, text) {
   const code = text.replace(/^\s*#.*$/gm, (line) => " ".repeat(line.length));
   const spans = new Map();

@@ -17,7 +17,8 @@ function straighten(text) {
 // Two values or more, and no sign of an expression among them.
 function readList(text, attributes) {
   const items = [...new Set(splitPasted(text))];
-  const isExpression = /[=<>@$#()]/.test(text) || text.split(/\s+/).some((word) => attributes.has(word));
+  const isExpression =
+    /[=<>@$#()]/.test(text) || text.split(/\s+/).some((word) => attributes.has(word));
   return items.length > 1 && !isExpression ? items : null;
 }
 
@@ -37,7 +38,7 @@ function asList(items, { attribute, operator, isInList, expects }, attributes) {
   return takesList(operator.replace(/^not /, "")) ? ` (${printed})` : null;
 }
 
-// {text, said}, or null where the paste is fine as it is. `ask` tells which attribute has the values.
+// {text, said}, or null where the paste is fine as it is. `ask` tells which attribute has values.
 export async function repair(pasted, text, place, attributes, ask) {
   const straight = straighten(pasted);
   const asIs = straight === pasted ? null : { text: straight, said: "Quotes straightened" };
@@ -52,6 +53,10 @@ export async function repair(pasted, text, place, attributes, ask) {
   if (context.expects !== "condition") return asIs;
   const attribute = await ask(items);
   if (!attributes.has(attribute)) return asIs;
-  const list = asList(items, { ...context, attribute, expects: "operator", operator: "" }, attributes);
+  const list = asList(
+    items,
+    { ...context, attribute, expects: "operator", operator: "" },
+    attributes,
+  );
   return list ? { text: attribute + list, said } : asIs;
 }

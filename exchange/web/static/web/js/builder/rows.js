@@ -2,7 +2,17 @@
 // text. `editor` does everything that changes state.
 import { amount, h, percent, rich } from "./elements.js";
 import { isGroup, neededName, reference } from "./model.js";
-import { firstOperator, isPresence, isWide, keptValues, labelOf, operatorKey, operatorsOf, readOperator, widgetName } from "./operators.js";
+import {
+  firstOperator,
+  isPresence,
+  isWide,
+  keptValues,
+  labelOf,
+  operatorKey,
+  operatorsOf,
+  readOperator,
+  widgetName,
+} from "./operators.js";
 import { printLine } from "./printer.js";
 import { combobox } from "./widgets/combobox.js";
 import { widgetOf } from "./widgets/index.js";
@@ -25,10 +35,15 @@ export function summarise(node, attributes) {
 
 function summariseTest(node, { type }) {
   const { values, list, operator } = node;
-  const several = values.length === 1 ? String(values[0]) : values.length ? amount(values.length) : "";
-  const places = { within: `${values[2]} km of a place`, "inside polygon": `${values.length} points` };
-  const said = list ? `list ${list}` : places[operator] ?? several;
-  return `${node.attribute} ${labelOf(type, node)} ${said}${node.orMissing ? ", also when missing" : ""}`.trim();
+  const several =
+    values.length === 1 ? String(values[0]) : values.length ? amount(values.length) : "";
+  const places = {
+    within: `${values[2]} km of a place`,
+    "inside polygon": `${values.length} points`,
+  };
+  const said = list ? `list ${list}` : (places[operator] ?? several);
+  const whole = `${node.attribute} ${labelOf(type, node)} ${said}`.trim();
+  return node.orMissing ? `${whole}, also when missing` : whole;
 }
 
 const groupOf = (name) => (name.includes(".") ? name.slice(0, name.indexOf(".")) : "time");
@@ -37,18 +52,32 @@ function describeOption(row) {
   const filled = row.fill === null ? "" : ` · ${percent(row.fill)} filled`;
   const known = row.domain ?? row.top;
   const about = known.length ? known.slice(0, 5).join(", ") : row.description;
-  return { attribute: row, label: row.name, group: groupOf(row.name), hint: row.type + filled, about };
+  return {
+    attribute: row,
+    label: row.name,
+    group: groupOf(row.name),
+    hint: row.type + filled,
+    about,
+  };
 }
 
 function findAttributes({ attributes, audiences }, q) {
   const wanted = q.trim().toLowerCase();
   const isNamed = ({ name }) => name.toLowerCase().includes(wanted);
-  const rows = [...attributes.values()].filter((row) => isNamed(row) || row.description.toLowerCase().includes(wanted));
+  const rows = [...attributes.values()].filter(
+    (row) => isNamed(row) || row.description.toLowerCase().includes(wanted),
+  );
   if (wanted) rows.sort((a, b) => isNamed(b) - isNamed(a));
   const named = audiences.filter(({ name }) => `@${name}`.toLowerCase().includes(wanted));
   return [
     ...rows.slice(0, MOST_OPTIONS).map(describeOption),
-    ...named.map(({ name, description }) => ({ audience: name, label: `@${name}`, group: "audiences", hint: "audience", about: description })),
+    ...named.map(({ name, description }) => ({
+      audience: name,
+      label: `@${name}`,
+      group: "audiences",
+      hint: "audience",
+      about: description,
+    })),
   ];
 }
 
@@ -61,20 +90,29 @@ export class Rows {
   parts(node) {
     if (node.kind === "test") return this.testParts(node);
     if (node.kind === "code") return [this.codeBlock(node)];
-    if (node.kind === "reference") return [this.attributeBox(node, `@${node.name}`), h("span", { class: "fixed" }, "is true")];
+    if (node.kind === "reference")
+      return [this.attributeBox(node, `@${node.name}`), h("span", { class: "fixed" }, "is true")];
     return [h("span", { class: "fixed" }, node.value ? "Every visit" : "No visit")];
   }
 
   attributeBox(node, shown) {
     const { editor } = this;
-    return h("div", { class: "what" }, combobox({
-      label: "Attribute", placeholder: "Choose an attribute", value: shown, key: "attribute",
-      find: async (q) => findAttributes(editor.words, q),
-      pick: ({ audience, attribute }) => {
-        if (audience) editor.swap(node.id, reference(audience, node.notes), `Audience ${audience}`);
-        else this.chooseAttribute(node, attribute);
-      },
-    }));
+    return h(
+      "div",
+      { class: "what" },
+      combobox({
+        label: "Attribute",
+        placeholder: "Choose an attribute",
+        value: shown,
+        key: "attribute",
+        find: async (q) => findAttributes(editor.words, q),
+        pick: ({ audience, attribute }) => {
+          if (audience)
+            editor.swap(node.id, reference(audience, node.notes), `Audience ${audience}`);
+          else this.chooseAttribute(node, attribute);
+        },
+      }),
+    );
   }
 
   chooseAttribute(node, { name, type }) {
@@ -86,10 +124,17 @@ export class Rows {
     const about = this.editor.words.attributes.get(node.attribute);
     if (!about) return [this.attributeBox(node, node.attribute)];
     const wide = isWide(widgetName(node, about));
-    const values = h("div", { class: `values-of ${wide ? "own-line" : ""}` }, widgetOf(this.rowOf(node, about)));
+    const values = h(
+      "div",
+      { class: `values-of ${wide ? "own-line" : ""}` },
+      widgetOf(this.rowOf(node, about)),
+    );
     return [
-      this.attributeBox(node, node.attribute), this.operatorBox(node, about), !wide && values,
-      this.missingSwitch(node), wide && values,
+      this.attributeBox(node, node.attribute),
+      this.operatorBox(node, about),
+      !wide && values,
+      this.missingSwitch(node),
+      wide && values,
     ];
   }
 
@@ -112,13 +157,22 @@ export class Rows {
       const now = this.editor.find(node.id);
       const next = readOperator(target.value);
       const isListed = ["chips", "checks"].includes(widgetName({ ...now, ...next }, about));
-      const fields = { ...next, values: keptValues(now, next, about), list: isListed ? now.list : null };
+      const fields = {
+        ...next,
+        values: keptValues(now, next, about),
+        list: isListed ? now.list : null,
+      };
       if (isPresence(next.operator)) fields.orMissing = false;
       this.editor.patch(node.id, fields, "Operator changed");
     };
-    const options = operatorsOf(about.type, node)
-      .map(([label, key]) => h("option", { value: key, selected: key === operatorKey(node) }, label));
-    return h("select", { class: "operator", "aria-label": "Operator", "data-key": "operator", onchange }, options);
+    const options = operatorsOf(about.type, node).map(([label, key]) =>
+      h("option", { value: key, selected: key === operatorKey(node) }, label),
+    );
+    return h(
+      "select",
+      { class: "operator", "aria-label": "Operator", "data-key": "operator", onchange },
+      options,
+    );
   }
 
   missingSwitch(node) {
@@ -126,39 +180,85 @@ export class Rows {
     const isWorth = fill === null || 1 - fill > LEAST_MISSING || node.orMissing;
     if (isPresence(node.operator) || !isWorth) return null;
     const onchange = ({ target }) => {
-      this.editor.patch(node.id, { orMissing: target.checked }, target.checked ? "Also when missing" : "Not when missing");
+      this.editor.patch(
+        node.id,
+        { orMissing: target.checked },
+        target.checked ? "Also when missing" : "Not when missing",
+      );
     };
-    const box = h("input", { type: "checkbox", checked: node.orMissing, "data-key": "missing", onchange });
-    return h("label", { class: "or-missing" }, box, "also when missing",
-      fill !== null && h("span", { class: "soft" }, percent(1 - fill)));
+    const box = h("input", {
+      type: "checkbox",
+      checked: node.orMissing,
+      "data-key": "missing",
+      onchange,
+    });
+    return h(
+      "label",
+      { class: "or-missing" },
+      box,
+      "also when missing",
+      fill !== null && h("span", { class: "soft" }, percent(1 - fill)),
+    );
   }
 
   codeBlock(node) {
     const problem = h("p", { class: "errors", role: "status" });
     const area = h("textarea", {
-      class: "expression", rows: 2, "aria-label": "Condition as text", spellcheck: false, "data-key": "value",
+      class: "expression",
+      rows: 2,
+      "aria-label": "Condition as text",
+      spellcheck: false,
+      "data-key": "value",
       value: printLine(node.doc),
       onchange: async () => {
         const answer = await this.editor.asking.check(area.value);
         if (answer?.valid) this.editor.swapDocument(node.id, answer.document, node.notes);
-        else problem.replaceChildren(...rich(answer ? answer.errors[0].message : "The check does not answer."));
+        else
+          problem.replaceChildren(
+            ...rich(answer ? answer.errors[0].message : "The check does not answer."),
+          );
       },
     });
     return h("div", { class: "code" }, area, problem);
   }
 
   notes(node) {
-    const change = (at, count, ...next) => [...node.notes.slice(0, at), ...next, ...node.notes.slice(at + count)];
+    const change = (at, count, ...next) => [
+      ...node.notes.slice(0, at),
+      ...next,
+      ...node.notes.slice(at + count),
+    ];
     return node.notes.map((note, at) => {
       const remove = () => this.editor.setNotes(node.id, change(at, 1), "Note removed");
-      const drop = h("button", { type: "button", class: "drop", "aria-label": "Remove note", onclick: remove }, "×");
-      return note.disabled ? this.disabledNote(node, note, at, drop) : this.comment(node, note, at, drop, change);
+      const drop = h(
+        "button",
+        { type: "button", class: "drop", "aria-label": "Remove note", onclick: remove },
+        "×",
+      );
+      return note.disabled
+        ? this.disabledNote(node, note, at, drop)
+        : this.comment(node, note, at, drop, change);
     });
   }
 
   disabledNote(node, note, at, drop) {
-    const enable = h("button", { type: "button", class: "button small plain", onclick: () => this.editor.enable(node.id, at) }, "Enable");
-    return h("div", { class: "disabled" }, h("span", { class: "tag" }, "disabled"), h("code", {}, note.text), enable, drop);
+    const enable = h(
+      "button",
+      {
+        type: "button",
+        class: "button small plain",
+        onclick: () => this.editor.enable(node.id, at),
+      },
+      "Enable",
+    );
+    return h(
+      "div",
+      { class: "disabled" },
+      h("span", { class: "tag" }, "disabled"),
+      h("code", {}, note.text),
+      enable,
+      drop,
+    );
   }
 
   comment(node, note, at, drop, change) {
@@ -166,8 +266,17 @@ export class Rows {
       const text = target.value.trim().replace(/\s+/g, " ");
       this.editor.setNotes(node.id, change(at, 1, { text }), "Comment changed");
     };
-    const props = { value: note.text, "aria-label": "Comment", placeholder: "A note for whoever reads this" };
-    return h("div", { class: "comment" }, h("span", { "aria-hidden": "true" }, "#"),
-      h("input", { ...props, "data-key": `note${at}`, onchange }), drop);
+    const props = {
+      value: note.text,
+      "aria-label": "Comment",
+      placeholder: "A note for whoever reads this",
+    };
+    return h(
+      "div",
+      { class: "comment" },
+      h("span", { "aria-hidden": "true" }, "#"),
+      h("input", { ...props, "data-key": `note${at}`, onchange }),
+      drop,
+    );
   }
 }

@@ -61,7 +61,9 @@ export class TextPane {
     if (!/[\n\t;,\u00a0\u2018-\u201f]/.test(pasted)) return;
     event.preventDefault();
     const { words, asking } = this.editor;
-    const mended = await repair(pasted, this.text, start, words.attributes, (items) => asking.holder(items));
+    const mended = await repair(pasted, this.text, start, words.attributes, (items) =>
+      asking.holder(items),
+    );
     this.marked.replace({ start, end }, mended?.text ?? pasted);
     this.completion.close();
     if (mended) this.editor.say(mended.said);
@@ -92,20 +94,28 @@ export class TextPane {
   showProblems(problems) {
     this.marked.mark(problems);
     this.list.replaceChildren(...problems.map((problem) => this.item(problem)));
-    if (problems.length) this.tell("wrong", problems.length === 1 ? "1 problem" : `${problems.length} problems`);
+    if (problems.length)
+      this.tell("wrong", problems.length === 1 ? "1 problem" : `${problems.length} problems`);
   }
 
   showHints(hints) {
     const lines = hints.flatMap(oneByOne);
     this.hints.replaceChildren(...lines.map((hint) => this.item(hint)));
     // What is about one value is marked there; a whole condition has its line in the list.
-    const placed = hints.filter(({ values }) => values?.length).flatMap(oneByOne).filter(({ line }) => line);
+    const placed = hints
+      .filter(({ values }) => values?.length)
+      .flatMap(oneByOne)
+      .filter(({ line }) => line);
     if (placed.length) this.marked.mark(placed);
   }
 
   tellValid(count) {
     if (!count) this.tell("right", "✓ Valid");
-    else this.tell("doubtful", `Valid, with ${count === 1 ? "1 thing" : `${count} things`} to look at`);
+    else
+      this.tell(
+        "doubtful",
+        `Valid, with ${count === 1 ? "1 thing" : `${count} things`} to look at`,
+      );
   }
 
   tell(state, text) {
@@ -116,15 +126,22 @@ export class TextPane {
 
   item(problem) {
     const replacement = problem.line ? replacementIn(problem.suggestion) : null;
-    return h("li", {},
+    return h(
+      "li",
+      {},
       problem.line && this.placeButton(problem),
       h("span", { class: "what" }, rich(sentence(problem))),
-      replacement && this.applyButton(problem, replacement));
+      replacement && this.applyButton(problem, replacement),
+    );
   }
 
   placeButton(problem) {
     const onclick = () => this.marked.select(rangeOf(this.text, problem));
-    return h("button", { type: "button", class: "place", title: "Show where", onclick }, `${problem.line}:${problem.column}`);
+    return h(
+      "button",
+      { type: "button", class: "place", title: "Show where", onclick },
+      `${problem.line}:${problem.column}`,
+    );
   }
 
   applyButton(problem, replacement) {
@@ -132,6 +149,10 @@ export class TextPane {
       this.editor.separate();
       this.marked.replace(rangeOf(this.text, problem), replacement);
     };
-    return h("button", { type: "button", class: "button small", title: `Write ${replacement} here`, onclick }, "Apply");
+    return h(
+      "button",
+      { type: "button", class: "button small", title: `Write ${replacement} here`, onclick },
+      "Apply",
+    );
   }
 }

@@ -77,7 +77,9 @@ export class View {
       const below = this.update(child, before, keep);
       return below.parentElement ?? h("li", {}, below);
     });
-    items.forEach((item, i) => list.children[i] !== item && list.insertBefore(item, list.children[i] ?? null));
+    items.forEach(
+      (item, i) => list.children[i] !== item && list.insertBefore(item, list.children[i] ?? null),
+    );
     while (list.children.length > items.length) list.lastChild.remove();
     list.hidden = !items.length;
   }
@@ -93,33 +95,75 @@ export class View {
 
   buildGroup(node) {
     const { id } = node;
-    const adders = [["test", "+ Condition"], ["group", "+ Group"]]
-      .map(([kind, label]) => button(label, () => this.editor.add(id, kind), { "data-key": `add-${kind}` }));
-    // Its own notes, head and findings come before those of its children: the first found is its own.
-    return h("div", { role: "group", class: "group", "data-id": id }, h("div", { class: "notes" }),
-      h("div", { class: "rail" },
+    const adders = [
+      ["test", "+ Condition"],
+      ["group", "+ Group"],
+    ].map(([kind, label]) =>
+      button(label, () => this.editor.add(id, kind), { "data-key": `add-${kind}` }),
+    );
+    // Its own notes, head and findings come before those of its children: the first found is its
+    // own.
+    return h(
+      "div",
+      { role: "group", class: "group", "data-id": id },
+      h("div", { class: "notes" }),
+      h(
+        "div",
+        { class: "rail" },
         h("div", { class: "head-line" }, this.handle(), this.kindSwitch(node), this.tools(id)),
-        h("div", { class: "findings" }), this.nothing(id), h("ol", {}), h("div", { class: "adders" }, adders)));
+        h("div", { class: "findings" }),
+        this.nothing(id),
+        h("ol", {}),
+        h("div", { class: "adders" }, adders),
+      ),
+    );
   }
 
   nothing(id) {
-    const everyone = button("Every visit", () => this.editor.addNode(id, constant(true), "Every visit"));
-    return h("p", { class: "nothing soft" }, "No condition yet. Nothing chosen reaches no one; to reach everyone choose ", everyone);
+    const everyone = button("Every visit", () =>
+      this.editor.addNode(id, constant(true), "Every visit"),
+    );
+    return h(
+      "p",
+      { class: "nothing soft" },
+      "No condition yet. Nothing chosen reaches no one; to reach everyone choose ",
+      everyone,
+    );
   }
 
   kindSwitch({ id }) {
     const radio = (kind) => {
       const onchange = () => this.editor.patch(id, { kind }, `Match ${kind}`, "kind");
-      return h("label", {}, h("input", { type: "radio", name: `kind-${id}`, value: kind, onchange }), h("span", {}, kind));
+      return h(
+        "label",
+        {},
+        h("input", { type: "radio", name: `kind-${id}`, value: kind, onchange }),
+        h("span", {}, kind),
+      );
     };
-    return h("span", { role: "radiogroup", "aria-label": "Match", class: "match" }, "Match ",
-      h("span", { class: "switch" }, ["all", "any", "none"].map(radio)), h("span", { class: "tail" }, " of these"));
+    return h(
+      "span",
+      { role: "radiogroup", "aria-label": "Match", class: "match" },
+      "Match ",
+      h("span", { class: "switch" }, ["all", "any", "none"].map(radio)),
+      h("span", { class: "tail" }, " of these"),
+    );
   }
 
   buildRow(node) {
-    return h("div", { role: "group", class: `row ${node.kind}`, "data-id": node.id }, h("div", { class: "notes" }),
-      h("div", { class: "row-line" }, this.handle(), h("div", { class: "parts" }, this.rows.parts(node)), this.tools(node.id)),
-      h("div", { class: "findings" }));
+    return h(
+      "div",
+      { role: "group", class: `row ${node.kind}`, "data-id": node.id },
+      h("div", { class: "notes" }),
+      h(
+        "div",
+        { class: "row-line" },
+        this.handle(),
+        h("div", { class: "parts" }, this.rows.parts(node)),
+        this.tools(node.id),
+      ),
+      h("div", { class: "findings" }),
+    );
   }
 
   handle() {
@@ -132,9 +176,18 @@ export class View {
       const { node, parent } = this.editor.locate(id);
       openMenu(currentTarget, node, !parent, (action) => this.editor.act(action, id));
     };
-    const props = { "aria-haspopup": "menu", "aria-expanded": "false", "aria-label": "Actions", onclick };
-    return h("div", { class: "tools" }, h("span", { class: "share", hidden: true }),
-      h("button", { type: "button", class: "menu-open", "data-key": "menu", ...props }, "⋯"));
+    const props = {
+      "aria-haspopup": "menu",
+      "aria-expanded": "false",
+      "aria-label": "Actions",
+      onclick,
+    };
+    return h(
+      "div",
+      { class: "tools" },
+      h("span", { class: "share", hidden: true }),
+      h("button", { type: "button", class: "menu-open", "data-key": "menu", ...props }, "⋯"),
+    );
   }
 
   // What the impact panel knows: how many visits pass each node, fail it, or do not say.
@@ -147,7 +200,8 @@ export class View {
       const [passed, failed] = found;
       const silent = Math.max(0, 1 - passed - failed);
       share.textContent = percent(passed);
-      share.title = `${percent(passed)} of visits pass, ${percent(failed)} fail, ${percent(silent)} do not say`;
+      const [pass, fail, rest] = [passed, failed, silent].map(percent);
+      share.title = `${pass} of visits pass, ${fail} fail, ${rest} do not say`;
       share.style.setProperty("--passed", `${passed * 100}%`);
       share.style.setProperty("--known", `${(passed + failed) * 100}%`);
     }
@@ -156,7 +210,10 @@ export class View {
   showFindings() {
     for (const [id, { element }] of this.kept) {
       const list = this.findings.get(id) ?? [];
-      element.classList.toggle("wrong", list.some(({ kind }) => kind === "problem"));
+      element.classList.toggle(
+        "wrong",
+        list.some(({ kind }) => kind === "problem"),
+      );
       const drawn = list.map((finding) => drawFinding(finding, this.remedies(id)));
       element.querySelector(".findings").replaceChildren(...drawn);
     }

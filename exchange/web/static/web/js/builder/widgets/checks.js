@@ -12,9 +12,18 @@ export function checks(row) {
       row.set({ values: next }, `${value} ${target.checked ? "added" : "removed"}`);
     };
     const checked = values.includes(value);
-    return h("label", {}, h("input", { type: "checkbox", checked, "data-key": "value", onchange }), String(value));
+    return h(
+      "label",
+      {},
+      h("input", { type: "checkbox", checked, "data-key": "value", onchange }),
+      String(value),
+    );
   };
-  return h("div", { class: "checks", role: "group", "aria-label": row.about.name }, row.about.domain.map(box));
+  return h(
+    "div",
+    { class: "checks", role: "group", "aria-label": row.about.name },
+    row.about.domain.map(box),
+  );
 }
 
 export function choice(row) {
@@ -23,7 +32,10 @@ export function choice(row) {
   const onchange = ({ target }) => {
     row.set({ values: target.value === "" ? [] : [options[target.value]] }, "Value set");
   };
-  return h("select", { "aria-label": "Value", "data-key": "value", onchange },
+  return h(
+    "select",
+    { "aria-label": "Value", "data-key": "value", onchange },
     h("option", { value: "" }, "Choose…"),
-    options.map((value, i) => h("option", { value: i, selected: i === chosen }, String(value))));
+    options.map((value, i) => h("option", { value: i, selected: i === chosen }, String(value))),
+  );
 }

@@ -10,7 +10,11 @@ const MANY = 200;
 // On lines, tabs, commas and semicolons; double quotes keep a comma inside.
 export function splitPasted(text) {
   const parts = text.match(/"[^"\n]*"|[^\n\r\t,;]+/g) ?? [];
-  const bare = (part) => part.trim().replace(/^(['"])(.*)\1$/s, "$2").trim();
+  const bare = (part) =>
+    part
+      .trim()
+      .replace(/^(['"])(.*)\1$/s, "$2")
+      .trim();
   return parts.map(bare).filter(Boolean);
 }
 
@@ -21,13 +25,24 @@ class Chips {
     this.listed = h("ul", { class: "chips" });
     this.report = h("p", { class: "report", role: "status" });
     this.entry = combobox({
-      label: `Add to ${row.about.name}`, placeholder: "Type, pick or paste", isFree: true, key: "value",
-      find: (q) => this.find(q), pick: (option) => this.pick(option),
-      onpaste: (event) => this.paste(event), onback: () => this.drop(this.values.at(-1)),
+      label: `Add to ${row.about.name}`,
+      placeholder: "Type, pick or paste",
+      isFree: true,
+      key: "value",
+      find: (q) => this.find(q),
+      pick: (option) => this.pick(option),
+      onpaste: (event) => this.paste(event),
+      onback: () => this.drop(this.values.at(-1)),
     });
     this.keeper = h("div", { class: "keeper", hidden: true });
-    this.element = h("div", { class: "chips-box", onkeydown: (event) => this.press(event) },
-      this.listed, this.entry, this.report, this.keeper);
+    this.element = h(
+      "div",
+      { class: "chips-box", onkeydown: (event) => this.press(event) },
+      this.listed,
+      this.entry,
+      this.report,
+      this.keeper,
+    );
     this.draw();
   }
 
@@ -43,14 +58,21 @@ class Chips {
     if (q.startsWith("$")) return this.findLists(q.slice(1));
     const found = await this.row.asking.values(this.row.about.name, q);
     const have = new Set(this.values);
-    return found.filter(({ value }) => !have.has(value))
+    return found
+      .filter(({ value }) => !have.has(value))
       .map(({ value, share }) => ({ value, hint: share === null ? "" : percent(share) }));
   }
 
   findLists(q) {
     const kind = kindOf(this.row) === "integer" ? "integer" : "string";
-    return this.row.lists().filter(({ name, type }) => type === kind && name.includes(q))
-      .map(({ name, value_count: count }) => ({ label: `$${name}`, list: name, hint: `list of ${amount(count)}` }));
+    return this.row
+      .lists()
+      .filter(({ name, type }) => type === kind && name.includes(q))
+      .map(({ name, value_count: count }) => ({
+        label: `$${name}`,
+        list: name,
+        hint: `list of ${amount(count)}`,
+      }));
   }
 
   pick({ list, value, isTyped }) {
@@ -85,7 +107,8 @@ class Chips {
       else if (have.has(value)) twice += 1;
       else added.push(value) && have.add(value);
     }
-    if (added.length) this.row.set({ values: [...this.values, ...added], list: null }, `${added.length} added`);
+    if (added.length)
+      this.row.set({ values: [...this.values, ...added], list: null }, `${added.length} added`);
     this.tell(added.length, twice, wrong, texts.length);
     this.draw();
   }
@@ -108,9 +131,13 @@ class Chips {
     const { values, row } = this;
     const { list } = row.node();
     const shown = this.isWhole ? values : values.slice(0, SHOWN);
-    const chips = shown.map((value) => this.chip(String(value) || "(empty)", `Remove ${value}`, () => this.drop(value)));
-    if (list) chips.push(this.chip(`$${list}`, `Remove list ${list}`, () => this.dropList(), "chip name"));
-    if (values.length > SHOWN) chips.push(h("li", { class: "rest" }, this.moreButton(values.length - SHOWN)));
+    const chips = shown.map((value) =>
+      this.chip(String(value) || "(empty)", `Remove ${value}`, () => this.drop(value)),
+    );
+    if (list)
+      chips.push(this.chip(`$${list}`, `Remove list ${list}`, () => this.dropList(), "chip name"));
+    if (values.length > SHOWN)
+      chips.push(h("li", { class: "rest" }, this.moreButton(values.length - SHOWN)));
     this.listed.replaceChildren(...chips);
     this.listed.setAttribute("aria-label", `${values.length} values`);
     this.entry.hidden = Boolean(list); // stays in its place: put in again, it would lose the focus
@@ -142,7 +169,11 @@ class Chips {
   offerList(count) {
     this.keeper.hidden = count <= MANY;
     if (count <= MANY || this.keeper.firstChild) return;
-    const name = h("input", { "aria-label": "Name of the list", placeholder: "name-of-the-list", class: "wide" });
+    const name = h("input", {
+      "aria-label": "Name of the list",
+      placeholder: "name-of-the-list",
+      class: "wide",
+    });
     const failed = h("span", { class: "errors", role: "status" });
     const keep = button("Keep as a list", () => this.keep(name, failed), { class: "button small" });
     this.keeper.replaceChildren("Many values: ", name, keep, failed);
@@ -150,7 +181,11 @@ class Chips {
 
   async keep(name, failed) {
     const type = kindOf(this.row) === "integer" ? "integer" : "string";
-    const kept = await this.row.keepList({ name: name.value.trim(), type, values: this.values.map(String) });
+    const kept = await this.row.keepList({
+      name: name.value.trim(),
+      type,
+      values: this.values.map(String),
+    });
     if (kept) this.takeList(kept.name);
     else failed.textContent = "Not kept. Is the name free, of letters, digits and hyphens?";
   }

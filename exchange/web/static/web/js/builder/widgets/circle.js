@@ -38,10 +38,17 @@ export function circle(row) {
   };
   for (const input of [lat, lon]) input.addEventListener("paste", onpaste);
   const place = combobox({
-    label: "Place", placeholder: "City, or 52.5, 13.4", isFree: true, key: "place", onpaste,
+    label: "Place",
+    placeholder: "City, or 52.5, 13.4",
+    isFree: true,
+    key: "place",
+    onpaste,
     value: nameOf(places, row.node().values),
-    find: async (q) => places.filter(([name]) => name.toLowerCase().includes(q.toLowerCase()))
-      .slice(0, 8).map(([name, at]) => ({ value: name, hint: at.join(", ") })),
+    find: async (q) =>
+      places
+        .filter(([name]) => name.toLowerCase().includes(q.toLowerCase()))
+        .slice(0, 8)
+        .map(([name, at]) => ({ value: name, hint: at.join(", ") })),
     pick: ({ value }) => {
       place.combobox.input.value = value;
       const point = findPlace(places, value);
@@ -49,6 +56,12 @@ export function circle(row) {
     },
   });
   const pair = (word, input) => h("span", { class: "pair" }, word, input);
-  return h("span", { class: "inline" }, h("span", { class: "pair" }, km, "km around"), place,
-    pair("latitude", lat), pair("longitude", lon));
+  return h(
+    "span",
+    { class: "inline" },
+    h("span", { class: "pair" }, km, "km around"),
+    place,
+    pair("latitude", lat),
+    pair("longitude", lon),
+  );
 }

@@ -13,12 +13,23 @@ class Combobox {
     this.at = -1;
     this.turn = 0;
     this.list = h("ul", {
-      id: this.id, role: "listbox", "aria-label": this.label, class: "options", hidden: true,
+      id: this.id,
+      role: "listbox",
+      "aria-label": this.label,
+      class: "options",
+      hidden: true,
     });
     this.input = h("input", {
-      role: "combobox", value: this.value, placeholder: this.placeholder, "aria-label": this.label,
-      "aria-expanded": "false", "aria-controls": this.id, "aria-autocomplete": "list",
-      autocomplete: "off", spellcheck: false, "data-key": this.key,
+      role: "combobox",
+      value: this.value,
+      placeholder: this.placeholder,
+      "aria-label": this.label,
+      "aria-expanded": "false",
+      "aria-controls": this.id,
+      "aria-autocomplete": "list",
+      autocomplete: "off",
+      spellcheck: false,
+      "data-key": this.key,
     });
     this.listen();
     this.element = h("span", { class: "combobox" }, this.input, this.list);
@@ -112,10 +123,13 @@ class Combobox {
       event.preventDefault();
       this.choose(option);
     };
-    return h("li", { role: "option", id: `${this.id}-${index}`, "aria-selected": "false", onpointerdown },
+    return h(
+      "li",
+      { role: "option", id: `${this.id}-${index}`, "aria-selected": "false", onpointerdown },
       h("span", { class: "name" }, option.label ?? String(option.value)),
       option.hint && h("span", { class: "hint" }, option.hint),
-      option.about && h("span", { class: "about" }, option.about));
+      option.about && h("span", { class: "about" }, option.about),
+    );
   }
 
   mark(next) {

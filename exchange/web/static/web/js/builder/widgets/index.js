@@ -8,6 +8,16 @@ import { line, range } from "./numbers.js";
 import { polygon } from "./polygon.js";
 import { schedule } from "./schedule.js";
 
-const WIDGETS = { nothing: () => "", chips, checks, choice, line, range, circle, polygon, schedule };
+const WIDGETS = {
+  nothing: () => "",
+  chips,
+  checks,
+  choice,
+  line,
+  range,
+  circle,
+  polygon,
+  schedule,
+};
 
 export const widgetOf = (row) => WIDGETS[widgetName(row.node(), row.about)](row);

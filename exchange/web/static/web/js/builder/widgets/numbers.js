@@ -18,12 +18,14 @@ export function line(row) {
 
 // Fields that each hold one of several values; an empty one is null, and the row unfinished.
 export function several(row, labels) {
-  return labels.map((label, at) => field(row, row.node().values[at], label, (text) => {
-    const value = text.trim() === "" ? null : readValue(text, kindOf(row));
-    const values = labels.map((_, i) => (i === at ? value : row.node().values[i] ?? null));
-    row.set({ values }, "Value set");
-    return value !== null || text.trim() === "";
-  }));
+  return labels.map((label, at) =>
+    field(row, row.node().values[at], label, (text) => {
+      const value = text.trim() === "" ? null : readValue(text, kindOf(row));
+      const values = labels.map((_, i) => (i === at ? value : (row.node().values[i] ?? null)));
+      row.set({ values }, "Value set");
+      return value !== null || text.trim() === "";
+    }),
+  );
 }
 
 export function range(row) {

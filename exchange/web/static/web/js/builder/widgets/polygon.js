@@ -35,8 +35,12 @@ export function polygon(row) {
     if (read.length) draw(read);
   };
   const area = h("textarea", {
-    rows: 4, "aria-label": "Points, one a line: latitude, longitude", "data-key": "value",
-    placeholder: EXAMPLE, value: points.map((point) => point.join(", ")).join("\n"), oninput,
+    rows: 4,
+    "aria-label": "Points, one a line: latitude, longitude",
+    "data-key": "value",
+    placeholder: EXAMPLE,
+    value: points.map((point) => point.join(", ")).join("\n"),
+    oninput,
   });
   if (points.length) draw(points);
   return h("span", { class: "inline polygon" }, area, svg);

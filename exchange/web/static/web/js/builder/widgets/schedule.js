@@ -6,7 +6,9 @@ const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const HOURS = [...Array(24).keys()];
 const WEEK = DAYS.length * 24;
 const PRESETS = {
-  "Weekday evenings": "Mon-Fri 17:00-23:00", "Working hours": "Mon-Fri 09:00-17:00", Weekend: "Sat-Sun",
+  "Weekday evenings": "Mon-Fri 17:00-23:00",
+  "Working hours": "Mon-Fri 09:00-17:00",
+  Weekend: "Sat-Sun",
 };
 const ENTRY = /^ *(?:([A-Za-z]{3})(?:-([A-Za-z]{3}))?(?: +|$))?(?:(\d\d):(\d\d)-(\d\d):(\d\d) *)?$/;
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -24, ArrowDown: 24 };
@@ -25,7 +27,10 @@ function readEntry(entry) {
   const end = clock[0] ? endHour * 60 + endMinute : 1440;
   const length = end > start ? end - start : end + 1440 - start;
   const days = (last - first + 7) % 7;
-  return [...Array(days + 1).keys()].map((i) => ({ start: ((first + i) % 7) * 1440 + start, length }));
+  return [...Array(days + 1).keys()].map((i) => ({
+    start: ((first + i) % 7) * 1440 + start,
+    length,
+  }));
 }
 
 // Each hour is 1, 0, or the part of it; null when the text is no schedule.
@@ -38,7 +43,8 @@ export function readSchedule(text) {
       for (let i = 0; i < length; i += 1) minutes[(start + i) % minutes.length] = 1;
     }
   }
-  const count = (hour) => minutes.subarray(hour * 60, hour * 60 + 60).reduce((sum, bit) => sum + bit, 0);
+  const count = (hour) =>
+    minutes.subarray(hour * 60, hour * 60 + 60).reduce((sum, bit) => sum + bit, 0);
   return Array.from({ length: WEEK }, (_, hour) => count(hour) / 60);
 }
 
@@ -61,7 +67,7 @@ const isAlike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 export function printSchedule(hours) {
   const days = DAYS.map((_, day) => printDay(hours.slice(day * 24, day * 24 + 24)));
   const entries = [];
-  for (let day = 0; day < 7; ) {
+  for (let day = 0; day < 7;) {
     let last = day;
     while (last < 6 && isAlike(days[last + 1], days[day])) last += 1;
     const name = last > day ? `${DAYS[day]}-${DAYS[last]}` : DAYS[day];
@@ -77,10 +83,21 @@ class Schedule {
     this.hours = readSchedule(row.node().values[0] ?? "") ?? Array(WEEK).fill(0);
     this.paint = null; // what the pointer paints while it is down
     const props = { placeholder: "Mon-Fri 17:00-23:00", class: "wide" };
-    this.text = field(row, row.node().values[0], "Schedule as text", (text) => this.type(text), props);
+    this.text = field(
+      row,
+      row.node().values[0],
+      "Schedule as text",
+      (text) => this.type(text),
+      props,
+    );
     this.cells = this.hours.map((_, at) => this.cell(at));
     const presets = Object.entries(PRESETS).map(([name, text]) => this.preset(name, text));
-    this.element = h("div", { class: "schedule" }, h("div", { class: "inline" }, this.text, presets), this.table());
+    this.element = h(
+      "div",
+      { class: "schedule" },
+      h("div", { class: "inline" }, this.text, presets),
+      this.table(),
+    );
     this.draw();
   }
 
@@ -104,25 +121,56 @@ class Schedule {
   cell(at) {
     const label = `${DAYS[Math.floor(at / 24)]} ${clock(at % 24)}`;
     const key = at ? null : "grid";
-    return h("td", { role: "gridcell", tabIndex: at ? -1 : 0, "data-key": key, "data-at": at, "aria-label": label });
+    return h("td", {
+      role: "gridcell",
+      tabIndex: at ? -1 : 0,
+      "data-key": key,
+      "data-at": at,
+      "aria-label": label,
+    });
   }
 
   table() {
-    const head = HOURS.map((hour) => h("th", { role: "columnheader" }, h("span", { class: hour % 3 ? "unseen" : "" }, String(hour))));
+    const head = HOURS.map((hour) =>
+      h(
+        "th",
+        { role: "columnheader" },
+        h("span", { class: hour % 3 ? "unseen" : "" }, String(hour)),
+      ),
+    );
     const corner = h("th", { role: "columnheader" }, h("span", { class: "unseen" }, "Day"));
-    const body = h("tbody", {
-      onpointerdown: (event) => this.press(event), onpointerover: (event) => this.drag(event),
-      onkeydown: (event) => this.key(event),
-    }, DAYS.map((day, number) => this.day(day, number)));
+    const body = h(
+      "tbody",
+      {
+        onpointerdown: (event) => this.press(event),
+        onpointerover: (event) => this.drag(event),
+        onkeydown: (event) => this.key(event),
+      },
+      DAYS.map((day, number) => this.day(day, number)),
+    );
     const label = "Hours of the week. Space switches, Shift and arrows paint.";
-    return h("table", { role: "grid", "aria-label": label }, h("thead", {}, h("tr", { role: "row" }, corner, head)), body);
+    return h(
+      "table",
+      { role: "grid", "aria-label": label },
+      h("thead", {}, h("tr", { role: "row" }, corner, head)),
+      body,
+    );
   }
 
   day(name, number) {
     const all = HOURS.map((hour) => number * 24 + hour);
     const onclick = () => this.set(all, all.every((at) => this.hours[at]) ? 0 : 1);
-    const whole = h("button", { type: "button", tabindex: "-1", "aria-label": `All of ${name}`, onclick }, name);
-    return h("tr", { role: "row" }, h("th", { role: "rowheader", scope: "row" }, whole), this.cells.slice(all[0], all[0] + 24));
+    const whole = h(
+      "button",
+      { type: "button", tabindex: "-1", "aria-label": `All of ${name}`, onclick },
+      name,
+    );
+    return h(
+      "tr",
+      { role: "row" },
+      h("th", { role: "rowheader", scope: "row" }, whole),
+      this.cells.slice(all[0], all[0] + 24),
+    );
   }
 
   draw() {
@@ -138,7 +186,10 @@ class Schedule {
     this.hours = this.hours.map((hour, at) => (places.includes(at) ? value : Math.ceil(hour)));
     this.text.value = printSchedule(this.hours);
     this.text.setAttribute("aria-invalid", "false");
-    this.row.set({ values: this.text.value ? [this.text.value] : [] }, this.text.value || "No hours");
+    this.row.set(
+      { values: this.text.value ? [this.text.value] : [] },
+      this.text.value || "No hours",
+    );
     this.draw();
   }
 

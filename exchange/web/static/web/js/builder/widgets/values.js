@@ -13,7 +13,8 @@ export function readValue(text, kind) {
   if (kind !== "integer" && kind !== "float") return text;
   if (!NUMBER.test(text)) return null;
   const number = Number(text);
-  if (kind === "float" || Number.isSafeInteger(number)) return Number.isFinite(number) ? number : null;
+  if (kind === "float" || Number.isSafeInteger(number))
+    return Number.isFinite(number) ? number : null;
   return /^\s*-?\d+\s*$/.test(text) ? BigInt(text.trim()) : null;
 }
 
@@ -30,6 +31,7 @@ export function field(row, value, label, take, props = {}) {
     autocomplete: "off",
     spellcheck: false,
     ...props,
-    oninput: ({ target }) => target.setAttribute("aria-invalid", String(take(target.value) === false)),
+    oninput: ({ target }) =>
+      target.setAttribute("aria-invalid", String(take(target.value) === false)),
   });
 }

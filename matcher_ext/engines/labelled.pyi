@@ -1,0 +1,13 @@
+from typing import Any
+
+from matcher_ext.engines.face import Engine
+
+MAX_LEAVES: int
+
+class Labelled(Engine):
+    max_leaves: int
+    def __init__(self, catalog: Any, *, max_leaves: int = ...) -> None: ...
+
+class Dewey(Labelled): ...
+class Interval(Labelled): ...
+class ScanConjunctions(Labelled): ...
