@@ -9,7 +9,8 @@ from matcher_ext.tables.table_format cimport (
     T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SEEN, T_WORDS, Block, Column, Part, Table,
     codes_of, is_of_sets, part_of, rows_of, starts_of,
 )
-from matcher_ext.values.predicate cimport GEO, IP, STRING, STRING_SET
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.values.predicate cimport GEO, INTEGER, IP, STRING, STRING_SET
 from matcher_ext.values.spans cimport compare_text, text_length, text_offset
 
 
@@ -258,7 +259,25 @@ cdef const char* check_header(const Table* table, uint32_t attributes) noexcept 
     return NULL
 
 
-cdef const char* check_table(const Table* table, unsigned int attributes) noexcept nogil:
+cdef const char* check_types(const Table* table, const CatalogTable* catalog) noexcept nogil:
+    """Checks that columns are of their attributes' types, by which they are read."""
+    cdef uint32_t attributes = <uint32_t>catalog.attributes.size()
+    cdef const Column* column
+    cdef uint32_t i
+    for i in range(table.column_count):
+        column = &table.columns[i]
+        if i < attributes:
+            if column.type != catalog.attributes[i].type:
+                return b"a column has not its attribute's type"
+            if column.derived != NOTHING and table.columns[column.derived].attribute != i:
+                return b"a column leads to another's"
+        elif column.type != INTEGER:
+            return b"a derived column is not of numbers"
+    return NULL
+
+
+cdef const char* check_table(const Table* table, const CatalogTable* catalog) noexcept nogil:
+    cdef uint32_t attributes = <uint32_t>catalog.attributes.size()
     cdef const char* wrong = check_header(table, attributes)
     cdef uint32_t block, column
     if wrong == NULL:
@@ -266,6 +285,8 @@ cdef const char* check_table(const Table* table, unsigned int attributes) noexce
     for column in range(table.column_count):
         if wrong == NULL:
             wrong = check_column(table, column, attributes)
+    if wrong == NULL:
+        wrong = check_types(table, catalog)
     if wrong == NULL:
         wrong = check_blocks(table)
     if wrong != NULL:
