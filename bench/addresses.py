@@ -43,6 +43,10 @@ LEFT_OUT = {
     "serving-snapshots": ELSEWHERE,
     "logout": ONLY_POST,
     "campaign-status": ONLY_POST,
+    "campaign-book": ONLY_POST,
+    "campaign-view-save": ONLY_POST,
+    "campaign-view-remove": ONLY_POST,
+    "value-list-keep": ONLY_POST,
     "api-key-revoke": ONLY_POST,
     "person-password": ONLY_POST,
     "person-switch": ONLY_POST,
@@ -107,6 +111,9 @@ def ask_all(person: User) -> Iterator[Question]:
             yield from ask(name, person)
 
 
+PAGES_OF_ONE = ("detail", "edit", "history", "values", "bookings", "tests", "api", "served")
+
+
 def ask(name: str, person: User) -> Iterator[Question]:
     if name.startswith("admin:"):
         yield from ask_admin(name, person)
@@ -114,7 +121,7 @@ def ask(name: str, person: User) -> Iterator[Question]:
         yield from SPECIAL[name](name, person)
     else:
         slug, _, page = name.rpartition("-")
-        if page in ("detail", "edit", "history", "values") and slug in PICKS:
+        if page in PAGES_OF_ONE and slug in PICKS:
             for what, row in PICKS[slug](person, page == "edit"):
                 yield Question(name, what, reverse(name, args=[row.pk]))
         else:
@@ -237,6 +244,9 @@ SEARCHES = {
     "value-list-list": ["q=site"],
     "attribute-list": ["q=geo"],
     "graph": ["q=a", "q=news", "q=nothing+like+it"],
+    "find": ["find=a", "find=sale", "find=nothing+like+it"],
+    "campaign-csv": ["q=sale"],
+    "expression-vocabulary": [],
     "snapshot-list": ["status=failed"],
     "report-eligible-visits": [
         "q=news",
@@ -325,6 +335,11 @@ def ask_validation(name: str, _: User) -> Iterator[Question]:
     yield Question(name, "", reverse(name), data, is_json=True)
 
 
+def ask_values(name: str, _: User) -> Iterator[Question]:
+    asked = "value=USA" if name.endswith("-holder") else "attribute=geo.country&q=U"
+    yield Question(name, "", f"{reverse(name)}?{asked}")
+
+
 def ask_comparison(name: str, person: User) -> Iterator[Question]:
     rows = [] if name.endswith("-new") else pick_any(ValueList)(person, True)
     data = {"name": "towns", "type": "string", "text": "Oslo\nBergen"}
@@ -383,6 +398,8 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
     "party-options": ask_sides,
     "try-visit": ask_visit,
     "expression-validate": ask_validation,
+    "expression-values": ask_values,
+    "expression-holder": ask_values,
     "value-list-compare": ask_comparison,
     "value-list-compare-new": ask_comparison,
     "test-visit-create": ask_of_campaign,

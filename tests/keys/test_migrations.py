@@ -136,7 +136,7 @@ def test_keys_go_back_as_they_came(before: Apps) -> None:
 def test_the_move_writes_no_sql_but_the_content_types(before: Apps) -> None:
     """On a large table, and under a running exchange, it takes no lock on the keys."""
     executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    plan = executor.migration_plan([("keys", "0001_keys_of_accounts")])
     assert [str(migration) for migration, _ in plan] == [
         "accounts.0006_keys_leave",
         "keys.0001_keys_of_accounts",
