@@ -43,7 +43,7 @@ def test_an_operator_adds_an_organisation_and_its_administrator_comes_in(
     visitor.go("/people/")
     page.get_by_role("link", name="Organisations").click()
     page.get_by_role("link", name="New organisation").click()
-    page.get_by_label("Name").fill("Gazette Group")
+    page.get_by_label("Name", exact=True).fill("Gazette Group")
     page.get_by_role("button", name="Add organisation").click()
     chosen = page.get_by_label("Organisation").locator("option:checked")
     expect(chosen).to_have_text("Gazette Group")

@@ -152,7 +152,7 @@ def test_what_cannot_serve_is_nowhere_green(
         expect(page.locator("main .badge.good")).to_have_count(0)
         check_widths(visitor)
     visitor.go("/")
-    page.click(".tile >> text=Blocked")
+    page.click(".strip >> text=Blocked")
     expect(page.locator("#list tbody tr")).to_have_count(1)
     visitor.go("/findings/")
     expect(page.locator("#list tbody tr")).to_have_count(1)
@@ -235,7 +235,9 @@ def test_the_editor_knows_own_names_and_tells_what_is_odd(
     text.fill("@adults and user.age < 10 and site.cat none of ('finance')")
     expect(page.locator(".hints li")).to_have_count(2)
     expect(page.locator(".hints")).to_contain_text("are never true together")
-    expect(page.locator(".hints")).to_contain_text("do not say site.cat are excluded")
+    # With its share where some test before has left a log of visits to count.
+    excluded = re.compile("do not say site.cat (and )?are excluded")
+    expect(page.locator(".hints")).to_contain_text(excluded)
     check_widths(visitor)
     text.fill("not (site.cat one of ('finance'))")
     expect(page.locator(".hints code").last).to_have_text(

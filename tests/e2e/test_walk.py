@@ -151,7 +151,7 @@ def watch_a_build(visitor: Visitor, request: pytest.FixtureRequest) -> None:
 def try_a_visit(visitor: Visitor, publisher: Party) -> None:
     page = visitor.page
     page.click("nav >> text=Try a visit")
-    visitor.choose("[name=publisher]", publisher.name)
+    page.select_option("[name=publisher]", label=publisher.name)
     page.fill("[name=visit]", '{"geo": {"country": "USA"},\n "device": {"type": phone}}')
     page.click("text=What is eligible?")
     expect(page.locator("[data-visit-problem]")).to_contain_text("2:21")

@@ -15,6 +15,8 @@ class Combobox {
     input.setAttribute("aria-controls", this.list.id);
     this.show(false);
     this.listen();
+    // Whoever was there before the script asks now: htmx did not hear of it.
+    if (document.activeElement === input) input.dispatchEvent(new Event("focus"));
   }
 
   listen() {
@@ -92,6 +94,7 @@ class Combobox {
   }
 }
 
+// Called once htmx knows the fields, which is after all scripts of the page.
 export function startComboboxes(root) {
   for (const input of root.querySelectorAll("input[data-combobox]")) {
     if (input.getAttribute("role") !== "combobox") new Combobox(input);

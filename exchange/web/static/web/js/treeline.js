@@ -129,7 +129,6 @@ showLocalTimes(document);
 startOwnTimes();
 startVisitEditors(document);
 startChoosing(document);
-startComboboxes(document);
 startJump();
 document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
