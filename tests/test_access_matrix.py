@@ -370,8 +370,8 @@ READERS = [
 def test_a_list_costs_the_same_whatever_its_length(name: str, who: str, world: World) -> None:
     exchange = world.exchange
     admin = exchange.operators[Role.ADMIN] if who == "operators" else house_of(world, who).admin
-    # The first makes the Herald an intermediary, with a part of its home; more than 12 of a kind are
-    # no longer listed in a choice, but asked for while one types.
+    # The first makes the Herald an intermediary, with a part of its home; more than 12 of a kind
+    # are no longer listed in a choice, but asked for while one types.
     for number in range(14):
         crowd(exchange, number)
     before = count_queries(admin, reverse(name))
