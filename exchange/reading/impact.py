@@ -83,7 +83,8 @@ def measure(expression: Expression, campaign: Campaign | None) -> Reached | None
 
 def is_about_persons(expression: Expression) -> bool:
     """Also by the audiences that it names."""
-    waiting, seen = [expression], set()
+    waiting = [expression]
+    seen: set[str] = set()
     while waiting:
         read = waiting.pop()
         if any(read.catalog[name].personal for name in read.attributes if name in read.catalog):
@@ -124,8 +125,8 @@ def find_limits(counter: Counter, expression: Expression, last: Rows) -> Iterato
 def find_shares(counter: Counter, expression: Expression) -> dict[str, tuple[float, float]]:
     """Of all visits, how many each node is true of, and false; by its path."""
     nodes = list(walk_paths(expression.root))[:MOST_SHARES]
-    judged = {path: counter.judge(node, expression) for path, node in nodes}
-    return {path: (counter.share(one.true), counter.share(one.false)) for path, one in judged.items()}
+    judged = [(path, counter.judge(node, expression)) for path, node in nodes]
+    return {path: (counter.share(one.true), counter.share(one.false)) for path, one in judged}
 
 
 class Gate:
@@ -158,7 +159,8 @@ class Gate:
         sample = self._counter.sample
         if booking.publisher.seller_id not in sample.publisher_ids:
             return np.zeros(len(sample), dtype=bool)
-        return sample.publishers == sample.publisher_ids.index(booking.publisher.seller_id)
+        place = sample.publisher_ids.index(booking.publisher.seller_id)
+        return np.equal(sample.publishers, place)
 
     def _list_edges(
         self, booking: Booking, graph: SavedGraph, cheapest: dict[tuple[int, int, int], Path]

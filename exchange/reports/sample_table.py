@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 import threading
@@ -151,7 +150,7 @@ def make_table(folder: Path, key: str, day: date, catalog: Catalog) -> bool:
         aside = Path(tempfile.mkdtemp(prefix="making-", dir=folder))
         try:
             write_table(aside, visits, catalog)
-            os.rename(aside, folder / key)
+            aside.rename(folder / key)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
         remove_older(folder)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from exchange.market.catalog import load_catalog
+from exchange.snapshots.rates import as_logged
 from targeting.visit_log import LogColumns
 
 NIGHT = date(2026, 11, 16)
@@ -35,6 +36,12 @@ def draw_visits(number: int, publishers: tuple[str, ...] = ("herald", "gazette")
         }
         for each in range(number)
     ]
+
+
+def as_visit(row: dict[str, Any]) -> dict[str, Any]:
+    """Leaves what an ad server was asked about."""
+    of_the_row = {"visit_id", "sample_weight", "logged_on"}
+    return {n: as_logged(v) for n, v in row.items() if v is not None and n not in of_the_row}
 
 
 def write_sample(out: Path, visits: list[Any], night: date = NIGHT, run: str = "run-1") -> None:

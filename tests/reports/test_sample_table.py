@@ -15,8 +15,7 @@ from exchange.market.expressions import check_expression
 from exchange.market.models import Attribute, Audience
 from exchange.reports.sample_counting import Counter
 from exchange.reports.sample_table import Sample, find_newest, open_sample, prepare_sample
-from exchange.snapshots.rates import as_logged
-from tests.reports.samples import NIGHT, draw_visits, write_sample
+from tests.reports.samples import NIGHT, as_visit, draw_visits, write_sample
 
 TEXTS = [
     "true",
@@ -49,11 +48,6 @@ def opened() -> Sample:
     return sample
 
 
-def as_visit(row: dict[str, Any]) -> dict[str, Any]:
-    of_the_row = {"visit_id", "sample_weight", "logged_on"}
-    return {n: as_logged(v) for n, v in row.items() if v is not None and n not in of_the_row}
-
-
 @pytest.mark.parametrize("text", TEXTS)
 def test_figures_are_those_of_the_plain_evaluator(
     text: str, visits: list[Any], operator: Organisation
@@ -63,7 +57,7 @@ def test_figures_are_those_of_the_plain_evaluator(
     counter = Counter(opened())
     rows = counter.of(expression)
     met = [visit for visit in visits if expression.evaluate(as_visit(visit)) is True]
-    assert 0 < len(met)
+    assert met
     assert rows.tolist() == [visit in met for visit in visits]
 
     count = counter.count(rows)
