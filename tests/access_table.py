@@ -141,6 +141,7 @@ PAGES: dict[str, Page] = {
     "eligibility-explain": Page(post=401, anonymous=401),  # asks for a key, whoever is logged in
     "openapi": Page(get=200, anonymous=200),
     "expression-validate": Page(post=200, data={"text": "true"}, anonymous=403),
+    "expression-impact": Page(post=200, data={"text": "true"}, anonymous=403),
     "expression-vocabulary": Page(get=200, anonymous=403),
     "expression-holder": Page(get=200, anonymous=403),
     "expression-values": Page(get=400, anonymous=403),  # of no attribute there are none

@@ -7,7 +7,14 @@ from django.views.decorators.csrf import csrf_exempt
 from exchange.api.explaining import EXPLAIN_PATH, explain_eligibility
 from exchange.api.openapi import OPENAPI_PATH, openapi
 from exchange.api.problems import misdirected, not_found
-from exchange.api.views import Holder, KeepList, ValidateExpression, Values, Vocabulary
+from exchange.api.views import (
+    ExpressionImpact,
+    Holder,
+    KeepList,
+    ValidateExpression,
+    Values,
+    Vocabulary,
+)
 
 elsewhere = csrf_exempt(login_not_required(misdirected))
 
@@ -15,6 +22,7 @@ urlpatterns = [
     path(OPENAPI_PATH.removeprefix("/"), openapi, name="openapi"),
     path(EXPLAIN_PATH.removeprefix("/"), explain_eligibility, name="eligibility-explain"),
     path("api/v1/expressions:validate", ValidateExpression.as_view(), name="expression-validate"),
+    path("api/v1/expressions:impact", ExpressionImpact.as_view(), name="expression-impact"),
     path("api/v1/expressions:vocabulary", Vocabulary.as_view(), name="expression-vocabulary"),
     path("api/v1/expressions:values", Values.as_view(), name="expression-values"),
     path("api/v1/expressions:holder", Holder.as_view(), name="expression-holder"),

@@ -8,18 +8,22 @@ from typing import Any, cast
 
 from django.core.exceptions import ValidationError as ServiceError
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from exchange.accounts.models import User
+from exchange.api.impacts import tell_impact
 from exchange.api.judging import judge_document, judge_text
-from exchange.market.models import ValueList
-from exchange.market.services import save_value_list
-from exchange.market.visibility import find_owner_id
+from exchange.market.models import Campaign, ValueList
+from exchange.market.services import check_expression, save_value_list
+from exchange.market.visibility import find_owner_id, owned
 from exchange.market.vocabulary import describe_vocabulary, find_holder, find_values
 from exchange.serving.problems import ProblemError
+from targeting import DocumentError, ExpressionError
+from targeting.documents import from_document
+from targeting.printer import print_tree
 
 MAX_BODY_BYTES = 512 * 1024
 
@@ -45,6 +49,12 @@ class ExpressionText(Owner):
         if ("text" in given) is ("document" in given):
             raise serializers.ValidationError({"text": "Either `text` or `document` is needed."})
         return given
+
+
+class ImpactAsked(ExpressionText):
+    """`campaign`: the one whose expression it becomes, if it is saved already."""
+
+    campaign = serializers.IntegerField(min_value=1, max_value=2**62, required=False)
 
 
 class ValuesAsked(serializers.Serializer[None]):
@@ -75,6 +85,25 @@ class ValidateExpression(APIView):
         else:
             judged = judge_text(given["text"], organisation_id=owner_id, name=name)
         return Response(judged)
+
+
+class ExpressionImpact(APIView):
+    """What an expression reaches, by a sample of visits; through a campaign's bookings, for those
+    whose campaign it is."""
+
+    def post(self, request: Request) -> Response:
+        refuse_large_body(request)
+        given = read(ImpactAsked, request.data)
+        campaign = find_campaign(request, given.get("campaign"))
+        owner_id, name = owner_of(request, given), given.get("name") or None
+        try:
+            text = print_tree(from_document(given["document"])) if "document" in given else None
+            expression = check_expression(
+                text=given["text"] if text is None else text, organisation_id=owner_id, name=name
+            )
+        except (DocumentError, ExpressionError) as error:
+            raise serializers.ValidationError({"text": [str(error)]}) from error
+        return Response(tell_impact(expression, campaign))
 
 
 class Vocabulary(APIView):
@@ -133,6 +162,17 @@ def owner_of(request: Request, given: Mapping[str, Any]) -> int | None:
         party=given.get("party", ""),
         organisation=given.get("organisation", ""),
     )
+
+
+def find_campaign(request: Request, campaign_id: int | None) -> Campaign | None:
+    """Finds only one's own: what its bookings get is nobody else's to know."""
+    if campaign_id is None:
+        return None
+    mine = owned(Campaign.objects.kept().with_advertiser(), cast("User", request.user))
+    campaign = mine.filter(pk=campaign_id).first()
+    if campaign is None:
+        raise NotFound
+    return campaign
 
 
 def refuse_large_body(request: Request) -> None:

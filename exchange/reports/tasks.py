@@ -1,14 +1,16 @@
-"""What the worker and beat start: each calls one service."""
+"""What the worker and beat start: each calls services."""
 
 from celery import shared_task
 from django.utils import timezone
 
 from exchange.reports import services
+from exchange.reports.sample_table import prepare_sample
 
 
 @shared_task(name=services.RUN_TASK)
 def run(run_id: int) -> None:
     services.run(run_id=run_id)
+    prepare_sample()
 
 
 @shared_task(name="reports.run_nightly")

@@ -266,31 +266,6 @@ def test_while_the_text_is_wrong_the_builder_shows_the_last_valid_version(
     assert builder.text() == "geo.country in ('DEU')"
 
 
-def test_what_the_impact_panel_needs_is_there(builder: Builder) -> None:
-    """The contract of docs/builder.md: checked, shares, disable."""
-    page = builder.page
-    page.evaluate(
-        """() => addEventListener("expression:checked", (event) => {
-            const { answer, text } = event.detail;
-            event.target.dispatchEvent(new CustomEvent("expression:shares",
-              { detail: { shares: { "": [0.2, 0.7], "and.0": [0.57, 0.4] } } }));
-            const panel = document.querySelector("[data-impact]");
-            panel.hidden = false;
-            panel.textContent = `${answer.valid} ${text}`;
-        })"""
-    )
-    builder.write("user.consent and geo.city in ('Berlin')")
-    expect(page.locator("[data-impact]")).to_have_text(
-        "true user.consent and geo.city in ('Berlin')"
-    )
-    expect(builder.row("user.consent").locator(".share")).to_have_text("57 %")
-    page.evaluate(
-        """() => document.querySelector("[data-expression-editor]").dispatchEvent(
-            new CustomEvent("expression:disable", { detail: { path: "and.1" } }))"""
-    )
-    assert builder.text() == "#- geo.city in ('Berlin')\nuser.consent"
-
-
 def test_the_page_with_all_its_assets_is_small(visitor: Visitor, alice: User, soda: Party) -> None:
     sizes: list[int] = []
     visitor.enter(alice)

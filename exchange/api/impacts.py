@@ -1,0 +1,51 @@
+"""What the live impact answers: the figures of `exchange.reading.impact`, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exchange.market.models import Campaign
+from exchange.reading.impact import LEAST_PEOPLE, measure
+from targeting import Expression
+
+MOST_LIMITS = 3
+
+
+def tell_impact(expression: Expression, campaign: Campaign | None) -> dict[str, Any]:
+    reached = measure(expression, campaign)
+    if reached is None:
+        return {"counted": False}
+    sample, count = reached.sample, reached.count
+    source = {
+        "counted": True,
+        "source": "sample",
+        "sample": len(sample),
+        "days": sample.day_count,
+        "from": sample.first_day.isoformat(),
+        "to": sample.last_day.isoformat(),
+    }
+    if reached.is_hidden:
+        return {**source, "hidden": True, "least_people": LEAST_PEOPLE}
+    return {
+        **source,
+        "hidden": False,
+        "visits_a_day": round(count.visits),
+        "interval": [round(count.low), round(count.high)],
+        "users_a_day": round(count.users),
+        "publishers": count.publishers,
+        "stages": {name: round(visits) for name, visits in reached.stages},
+        "saved": tell_saved(reached.saved, campaign),
+        "limits": [
+            {"path": limit.path, "gain": round(limit.gain)}
+            for limit in reached.limits[:MOST_LIMITS]
+            if round(limit.gain)
+        ],
+        "shares": reached.shares,
+    }
+
+
+def tell_saved(visits: float | None, campaign: Campaign | None) -> dict[str, Any] | None:
+    if visits is None or campaign is None:
+        return None
+    is_live = campaign.status == Campaign.Status.LIVE
+    return {"visits_a_day": round(visits), "is_live": is_live}
