@@ -398,6 +398,7 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
     "party-options": ask_sides,
     "try-visit": ask_visit,
     "expression-validate": ask_validation,
+    "expression-impact": ask_validation,
     "expression-values": ask_values,
     "expression-holder": ask_values,
     "value-list-compare": ask_comparison,
