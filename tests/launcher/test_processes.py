@@ -22,7 +22,7 @@ from exchange.launcher.processes import (
     start,
 )
 
-MARK = "mark-of-these-tests"
+MARK = f"mark-of-these-tests-{os.getpid()}"  # another checkout may run them now as well
 # A parent whose child left its session and whose both ignore a polite request.
 STUBBORN_FAMILY = """
 trap '' TERM
