@@ -43,13 +43,22 @@ class SharedWorker:
     def stop(self) -> None:
         if self._running is not None:
             self._running.stop()
+            self._running = None
 
 
 @pytest.fixture(scope="module")
-def shared_worker(django_db_setup: None, shared_root: Path) -> Iterator[SharedWorker]:
+def shared_worker(shared_root: Path) -> Iterator[SharedWorker]:
     shared = SharedWorker(shared_root)
     yield shared
     shared.stop()
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_of_another_test(request: pytest.FixtureRequest, shared_worker: SharedWorker) -> None:
+    """Ends the worker for a test that does not ask for it: it would take what the test queues, and
+    read tables while they are emptied."""
+    if "worker" not in request.fixturenames:
+        shared_worker.stop()
 
 
 @pytest.fixture(autouse=True)
