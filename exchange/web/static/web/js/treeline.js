@@ -134,4 +134,5 @@ document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
   startComboboxes(event.detail.elt);
   showLocalTimes(event.detail.elt);
+  startVisitEditors(event.detail.elt);
 });
