@@ -29,10 +29,16 @@ HOUR_MS = 3_600_000
 HOURS = 7 * 24
 SETS = (AttributeType.STRING_SET, AttributeType.INTEGER_SET)
 TIMES = (AttributeType.TIMESTAMP, AttributeType.TIMESTAMP_LOCAL)
-OTHER = "other"
 V4_MAPPED_BASE = 0xFFFF << 32
 USUAL_OFFSETS = (0, 60, -300)
-SOME_PLACE = [50.0, 10.0]
+EXAMPLES: dict[AttributeType, Any] = {
+    AttributeType.STRING: "other",
+    AttributeType.GEO: [50.0, 10.0],
+    AttributeType.IP: "203.0.113.7",
+    AttributeType.INTEGER: 1,
+    AttributeType.FLOAT: 1.0,
+    AttributeType.BOOLEAN: True,
+}
 
 Piece = dict[str, Any]
 Asked = tuple[Context, Predicate]
@@ -162,10 +168,8 @@ class Finder:
             yield []
         else:
             yield from known
-        if attribute.type is AttributeType.STRING:
-            yield OTHER
-        if attribute.type is AttributeType.GEO:
-            yield SOME_PLACE
+        if attribute.type in EXAMPLES:
+            yield EXAMPLES[attribute.type]
 
     def _sort_out(
         self,

@@ -83,7 +83,7 @@ def tell_use(booking: Booking, hops: int, *, is_chosen: bool) -> str:
     if booking.policy == Booking.Policy.ANY:
         if hops > booking.hop_limit:
             return f"too long: at most {booking.most_hops}"
-        return "taken where it is open" if is_chosen else "taken where cheaper ones are closed"
+        return "first choice" if is_chosen else "if cheaper ones are closed"
     if is_chosen:
         return "taken: pinned" if booking.policy == Booking.Policy.PINNED else "taken: the cheapest"
     return "not taken" if hops <= booking.hop_limit else f"too long: at most {booking.most_hops}"

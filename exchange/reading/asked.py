@@ -40,10 +40,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An attribute, and who asks for it."""
+    """An attribute, and who asks for it; `is_own` if the campaign itself does."""
 
     attribute: Attribute
     by: tuple[str, ...]
+    is_own: bool
 
 
 def read_targeting(campaign: Campaign, catalog: Catalog) -> Rule:
@@ -80,13 +81,13 @@ def list_edges(booking: Booking, viewer: User) -> list[Edge]:
 def list_asked(rules: Sequence[Rule], catalog: Catalog) -> list[Asked]:
     """Lists them in the order of the rules, but for the publisher and the clock, which every visit
     has."""
-    asked: dict[str, list[str]] = {}
+    asked: dict[str, list[Rule]] = {}
     for rule in rules:
         if rule.is_readable:
             for name in sorted(all_attributes(rule.expression)):
-                asked.setdefault(name, []).append(rule.title)
+                asked.setdefault(name, []).append(rule)
     return [
-        Asked(catalog[name], tuple(by))
+        Asked(catalog[name], tuple(rule.title for rule in by), by[0].edge_id is None)
         for name, by in asked.items()
         if name in catalog and name != PUBLISHER and name not in CLOCK
     ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response
+
+from tests.look.scenes import Scene
 
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
@@ -69,6 +71,18 @@ def find_violations(page: Page) -> Iterator[str]:
         if violation["impact"] in ("serious", "critical"):
             places = [node["html"][:160] for node in violation["nodes"][:3]]
             yield f"{violation['id']} {places}"
+
+
+def show(
+    look: Look, url: str, scene: Scene, numbers: Mapping[str, int], folder: Path | None
+) -> None:
+    """Opens a scene and looks at it; what is no page for this person is passed over."""
+    opened = look.open(url + scene.address.format(**numbers))
+    if opened is None or opened.status == 405 or not look.page.locator("main").count():
+        return
+    if scene.act is not None:
+        scene.act(look.page)
+    look.check(scene.name, folder)
 
 
 @contextmanager

@@ -10,12 +10,6 @@ from dataclasses import dataclass
 from playwright.sync_api import Page, expect
 
 PLACEHOLDER = re.compile(r"<\w+:\w+>")
-# Where the first thing of a kind is found: a list that links to it.
-LISTS = {
-    "test-visits": "/campaigns/{campaigns}/tests/",
-    "people": "/people/",
-    "organisations": "/organisations/",
-}
 # Not pages: what scripts ask for, downloads, and what only a secret opens.
 NO_PAGES = re.compile(r"\.(csv|txt)$|/options/$|^welcome/|^logout/|/organisations/$|/drawer/$")
 
@@ -154,8 +148,10 @@ def open_details(page: Page) -> None:
 
 
 STATES = [
+    Scene("components", "/components/"),
     Scene("login-failed", "/login/", fail_login, login="", kind="errors"),
     Scene("not-found", "/campaigns/999999999/"),
+    Scene("reports-far-away", "/reports/?first_day=2020-01-01&last_day=2020-01-02"),
     Scene("campaigns-none-match", "/campaigns/?q=no+such+thing", kind="empty"),
     Scene("campaigns-opened", "/campaigns/", open_details),
     Scene("campaign-form-wrong", "/campaigns/new/", show_errors, kind="errors"),

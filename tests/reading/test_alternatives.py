@@ -127,9 +127,9 @@ def test_each_policy_says_what_it_takes(booking: Booking, exchange: Exchange) ->
 
     assert tell() == ["taken: the cheapest", "not taken"]
     booking.policy = Booking.Policy.ANY
-    assert tell() == ["taken where it is open", "taken where cheaper ones are closed"]
+    assert tell() == ["first choice", "if cheaper ones are closed"]
     booking.hop_limit = 2
-    assert tell() == ["too long: at most 2 hops", "taken where it is open"]
+    assert tell() == ["too long: at most 2 hops", "first choice"]
     booking.policy = Booking.Policy.PINNED
     booking.pinned_edges = [Edge.objects.latest("pk").pk]
     assert tell() == ["too long: at most 2 hops", "taken: pinned"]

@@ -43,7 +43,7 @@ PREFIX = "v-"
 OFFERED = 20
 LONGEST = 4_000
 WHEN = "When"
-EVERYWHERE = "Every publisher that it is booked with"
+EVERYWHERE = "All that it is booked with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ToTry:
 class BenchForm(forms.Form):
     """`tab` says which of the two halves counts: the fields, or the text."""
 
-    publisher = NamedChoice(Party.objects.none(), required=False, label="At")
+    publisher = NamedChoice(Party.objects.none(), required=False, label="Publisher")
     time = forms.CharField(required=False, label=WHEN, max_length=LONGEST)
     zone = forms.CharField(required=False, label="Time zone", max_length=60)
     text = forms.CharField(
@@ -121,10 +121,15 @@ class BenchForm(forms.Form):
                 "field": self[f"{PREFIX}{asked.attribute.name}"],
                 "attribute": asked.attribute,
                 "by": ", ".join(asked.by),
+                "is_own": asked.is_own,
                 "offered": offer_values(asked, list(sampled.nameable(asked.attribute))),
             }
             for asked in self.asked
         ]
+
+    @property
+    def has_both(self) -> bool:
+        return len({asked.is_own for asked in self.asked}) == 2
 
     @property
     def zones(self) -> Sequence[str]:

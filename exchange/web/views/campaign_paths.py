@@ -57,9 +57,12 @@ class PathsForm(forms.Form):
 @require_safe
 def show_paths(request: HttpRequest, pk: int) -> HttpResponse:
     campaign = find_campaign(request, pk)
-    form = PathsForm(request.GET)
+    asked = request.GET.dict()
+    if not asked.get("publisher") and (first := find_booking(campaign, None)):
+        asked["publisher"] = str(first.publisher_id)
+    form = PathsForm(asked)
     publisher = form.cleaned_data["publisher"] if form.is_valid() else None
-    booking = find_booking(campaign, publisher)
+    booking = find_booking(campaign, publisher) if publisher else None
     context: dict[str, Any] = {"campaign": campaign, "tab": "paths", "form": form}
     if booking is not None and not form.errors:
         given: GivenVisit | None = form.cleaned_data["visit"]
