@@ -76,8 +76,13 @@ def find_violations(page: Page) -> Iterator[str]:
 def show(
     look: Look, url: str, scene: Scene, numbers: Mapping[str, int], folder: Path | None
 ) -> None:
-    """Opens a scene and looks at it; what is no page for this person is passed over."""
-    opened = look.open(url + scene.address.format(**numbers))
+    """Opens a scene and looks at it; what is no page for this person is passed over, and so is a
+    kind of thing that there is none of."""
+    try:
+        address = scene.address.format(**numbers)
+    except KeyError:
+        return
+    opened = look.open(url + address)
     if opened is None or opened.status == 405 or not look.page.locator("main").count():
         return
     if scene.act is not None:

@@ -148,7 +148,6 @@ def open_details(page: Page) -> None:
 
 
 STATES = [
-    Scene("components", "/components/"),
     Scene("login-failed", "/login/", fail_login, login="", kind="errors"),
     Scene("not-found", "/campaigns/999999999/"),
     Scene("reports-far-away", "/reports/?first_day=2020-01-01&last_day=2020-01-02"),

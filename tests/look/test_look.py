@@ -19,6 +19,7 @@ from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, User
 from exchange.findings.services import check_bookings
+from exchange.keys.models import ApiKey
 from exchange.market.models import (
     Attribute,
     Audience,
@@ -38,6 +39,7 @@ from tests.snapshots.steps import build
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(3600)]
 
 PICTURES = Path("var/look")
+COMPONENTS = Scene("components", "/components/")
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def url(
     keep_quality(tmp_path / "reports", night)
     build()
     check_bookings(booking_ids=list(Booking.objects.values_list("pk", flat=True)))
-    with running_pages(TREELINE_DEBUG="1") as server:
+    with running_pages() as server:
         yield server.url
 
 
@@ -91,6 +93,7 @@ def find_numbers() -> dict[str, int]:
     booking = Booking.objects.active().order_by("pk").first()
     assert booking is not None
     models = {
+        "api-keys": ApiKey,
         "parties": Party,
         "edges": Edge,
         "audiences": Audience,
@@ -156,5 +159,8 @@ def test_every_page_and_state_can_be_shown_to_a_customer(chromium: Browser, url:
     problems = []
     for width in WIDTHS:
         for scheme in SCHEMES:
-            problems += look_at(chromium, url, scenes, numbers, (width, scheme), PICTURES)
+            window = width, scheme
+            problems += look_at(chromium, url, scenes, numbers, window, PICTURES)
+            with running_pages(TREELINE_DEBUG="1") as developers:
+                problems += look_at(chromium, developers.url, [COMPONENTS], {}, window, PICTURES)
     assert problems == []
