@@ -22,6 +22,7 @@ from exchange.keys.services import create_api_key
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.serving.directory import SnapshotDirectory
+from exchange.serving.visits import STAMPED_TIMES
 from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.keys import publish_keys
 from targeting import parse
@@ -43,7 +44,7 @@ VISITS: list[Any] = [
     {
         "visit_id": f"visit-{each}",
         "publisher.id": ("daily-herald", "gazette", "frankly")[each % 3],
-        "time": EVENING - timedelta(hours=each % 8 // 4 * 9),
+        **dict.fromkeys(STAMPED_TIMES, EVENING - timedelta(hours=each % 8 // 4 * 9)),
         "user.id": f"user-{each}",
         "geo.utc_offset": 0,
         "geo.city": ("Berlin", "Oslo", None, "Springfield")[each // 3 % 4],
@@ -169,8 +170,7 @@ def count_a_day(text: str, publisher: str = "") -> int:
     met = sum(
         visit["sample_weight"]
         for visit in VISITS
-        if publisher in ("", visit["publisher.id"])
-        and expression.evaluate({**as_visit(visit), "local_time": as_visit(visit)["time"]}) is True
+        if publisher in ("", visit["publisher.id"]) and expression.evaluate(as_visit(visit)) is True
     )
     return round(met)
 
