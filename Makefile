@@ -11,7 +11,7 @@ JOBS ?= 2
 PYTEST := $(VENV)/python -m pytest -n $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stop check test unit lint bench soak clean distclean
+.PHONY: help setup run stop check test unit lint bench soak look clean distclean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1|/' | column -t -s '|'
@@ -50,6 +50,9 @@ bench: setup  ## the benchmark programs; writes a table into bench/results
 
 soak: setup  ## the long tests; PART=faults, fuzzing, large or containers for one part
 	@$(VENV)/python -m pytest -m "soak$(if $(PART), and $(PART))" --timeout 3600 $(ARGS)
+
+look: setup  ## pictures of every page and state, light and dark, narrow and wide, into var/look; axe over all
+	@$(VENV)/python -m pytest -n 0 -m look tests/look $(ARGS)
 
 clean:  ## end what runs; remove .venv and everything built; keep the data in var
 	@test ! -x $(VENV)/python || $(LAUNCHER) stop

@@ -21,6 +21,7 @@ from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Campaign, Edge
 from exchange.market.saved_graph import SavedGraph, load_graph
 from exchange.reading.paths import choose_path, find_cheapest
+from exchange.reading.sample_rules import SampleRules
 from exchange.reports.sample_counting import Count, Counter, Rows, counter_of
 from exchange.reports.sample_table import Sample, open_sample
 from exchange.routing import Path
@@ -135,8 +136,7 @@ class Gate:
 
     def __init__(self, counter: Counter, campaign: Campaign) -> None:
         self._counter = counter
-        self._reader = ExpressionReader(load_catalog())
-        self._passing: dict[int, Rows] = {}
+        self._rules = SampleRules(counter)
         found = Booking.objects.active().with_parties().filter(campaign=campaign)
         bookings = list(found)
         self.is_booked = bool(bookings)
@@ -156,11 +156,7 @@ class Gate:
         return reduce(np.logical_or, parts, np.zeros(len(self._counter.sample), dtype=bool))
 
     def _at(self, booking: Booking) -> Rows:
-        sample = self._counter.sample
-        if booking.publisher.seller_id not in sample.publisher_ids:
-            return np.zeros(len(sample), dtype=bool)
-        place = sample.publisher_ids.index(booking.publisher.seller_id)
-        return np.equal(sample.publishers, place)
+        return self._rules.at(booking.publisher)
 
     def _list_edges(
         self, booking: Booking, graph: SavedGraph, cheapest: dict[tuple[int, int, int], Path]
@@ -181,17 +177,6 @@ class Gate:
             for edge_id in edge_ids:
                 edge = self._edges[edge_id]
                 if edge.seller_id in before:
-                    come = before[edge.seller_id] & self._passes(edge)
+                    come = before[edge.seller_id] & self._rules.passes(edge)
                     reached[edge.buyer_id] = reached.get(edge.buyer_id, ~everyone) | come
         return reached.get(booking.campaign.advertiser_id, ~everyone)
-
-    def _passes(self, edge: Edge) -> Rows:
-        """A rule that does not compile lets nothing by."""
-        if edge.pk not in self._passing:
-            try:
-                rule = self._reader.read(edge.expression, edge.seller.organisation_id)
-            except ExpressionError:
-                self._passing[edge.pk] = np.zeros(len(self._counter.sample), dtype=bool)
-            else:
-                self._passing[edge.pk] = self._counter.of(rule)
-        return self._passing[edge.pk]

@@ -8,7 +8,7 @@ within its budget is not told: the check of the booking has more time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exchange.accounts.models import User
 from exchange.findings.checking import Found, find_contradiction, find_quarantined
@@ -17,6 +17,7 @@ from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import sight
 from exchange.reading.paths import BookingPath, Hop, find_paths
+from exchange.reading.reach import Reach, ReachCounter
 from exchange.snapshots.models import ChangeKind
 from targeting import Expression, ExpressionError
 
@@ -27,11 +28,12 @@ BUDGET = 4_000  # nodes that the analysis of one path may look at: about 10 ms
 class Offer:
     """Holds a path and its verdict: `never` says why no visit could pass; it is empty where nothing
     is known to exclude all of them. `conditions` are what contradicts each other, as far as the
-    person may read them."""
+    person may read them. `reach` is by the sample, None before a night was counted."""
 
     path: BookingPath
     never: str = ""
     conditions: tuple[tuple[str, str], ...] = ()
+    reach: Reach | None = None
 
     @property
     def publisher(self) -> Party:
@@ -45,8 +47,15 @@ class Offer:
 def read_offers(campaign: Campaign, publishers: Iterable[Party], viewer: User) -> list[Offer]:
     """Keeps the order of the publishers. The campaign comes with its advertiser."""
     bookings = [Booking(campaign=campaign, publisher=publisher) for publisher in publishers]
-    judge = Judge(campaign, viewer)
-    return [judge.judge(path) for path in find_paths(bookings, viewer)]
+    judge, counter = Judge(campaign, viewer), ReachCounter.open(campaign)
+    judged = [judge.judge(path) for path in find_paths(bookings, viewer)]
+    return [replace(offer, reach=reach_over(offer.path, counter)) for offer in judged]
+
+
+def reach_over(path: BookingPath, counter: ReachCounter | None) -> Reach | None:
+    if counter is None:
+        return None
+    return counter.count(path.booking.publisher, [hop.edge for hop in path.hops])
 
 
 class Judge:

@@ -15,6 +15,14 @@ EXAMPLE_VISIT: dict[str, Any] = {
     "user": {"segments": ["loom:parents", "pulse:gamer"], "consent": True},
     "regs": {"gdpr": False, "coppa": False},
 }
+EXAMPLE_BID_REQUEST = """{
+  "id": "1",
+  "imp": [{"id": "1", "banner": {"w": 300, "h": 250}, "bidfloor": 0.5}],
+  "site": {"domain": "news.example", "cat": ["IAB17"]},
+  "device": {"devicetype": 4, "os": "iOS", "geo": {"country": "USA", "utcoffset": -480}},
+  "user": {"consent": "", "data": []},
+  "regs": {"coppa": 0, "gdpr": 0}
+}"""
 MAX_VISIT_CHARACTERS = 64 * 1024
 WORD = re.compile(r"\w+")
 # What Python's reader says, in words for people who do not read Python.

@@ -24,6 +24,19 @@ def test_shows_every_status_and_what_is_not_known(dave: User, rf: RequestFactory
     assert "not checked yet" in html
 
 
+def test_shows_every_component_that_pages_share(dave: User, rf: RequestFactory) -> None:
+    request = rf.get("/components/")
+    request.user = dave
+    html = show_components(request).content.decode()
+    for mark in (
+        *('class="delta bad"', 'class="spark"', "data-combobox", 'class="chips"', "funnel-bar"),
+        *("data-expression-editor", "data-impact", "strip-path", 'class="changes"', "grid-table"),
+        *("Save and stop 66 bookings", "card drawer", "data-jump", "data-toast", "card empty"),
+        *('class="table dense"', 'class="way"', 'class="path"', 'class="tabs"'),
+    ):
+        assert mark in html, mark
+
+
 def test_has_no_address_outside_of_debug() -> None:
     with pytest.raises(NoReverseMatch):
         reverse("components")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,8 +26,9 @@ from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.findings.status import Status, tell_reason
 from exchange.findings.wording import Told
 from exchange.kinds import KINDS, KindName
-from exchange.market.models import Booking, Campaign, Party
+from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import kinds_of, may_create, may_name
+from exchange.reading.explaining import Step
 
 register = template.Library()
 
@@ -200,6 +201,17 @@ def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
 def by_row(found: Mapping[int, Any], row: Model) -> Any:
     """Returns what was found out about one row: `{{ sentences|by_row:campaign }}`."""
     return found.get(row.pk)
+
+
+@register.filter
+def step_of(steps: Sequence[Step] | None, edge: Edge) -> Step | None:
+    """Returns what a visit's explanation says about an edge of its path."""
+    return next((step for step in steps or () if step.edge_id == edge.pk), None)
+
+
+@register.filter
+def at(things: Sequence[Any], place: int) -> Any:
+    return things[place]
 
 
 @register.filter

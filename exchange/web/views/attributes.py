@@ -9,10 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from exchange.accounts.permissions import may_edit
 from exchange.market.impact import impact_of_attribute
 from exchange.market.models import Attribute
 from exchange.market.services import save_attribute
 from exchange.reading.paging import Order
+from exchange.reports.data_quality import read_quality
 from exchange.web.attribute_traffic import read_carried
 from exchange.web.filters import AttributeFilter
 from exchange.web.forms import AttributeForm, save_form
@@ -25,6 +27,7 @@ from exchange.web.views.listing import (
 )
 
 BY_NAME = Order(("name",))
+LONGEST_NAME = 80
 
 
 @require_safe
@@ -33,7 +36,12 @@ def list_attributes(request: HttpRequest) -> HttpResponse:
     attributes = filters.apply(Attribute.objects.kept())
     listing = read_listing(request, filters, attributes, BY_NAME)
     sample, carried = read_carried(listing.page.rows)
-    context = {"listing": listing, "sample": sample, "carried": carried}
+    context = {
+        "listing": listing,
+        "sample": sample,
+        "carried": carried,
+        "quality": read_quality() if may_edit(request.user, "attribute") else None,
+    }
     return render(request, "market/attribute_list.html", context)
 
 
@@ -41,11 +49,14 @@ def list_attributes(request: HttpRequest) -> HttpResponse:
 def show_attribute(request: HttpRequest, pk: int) -> HttpResponse:
     attribute = find_visible(Attribute.objects.all(), person_of(request), pk)
     sample, carried = read_carried([attribute])
+    quality = read_quality()
     context = {
         "attribute": attribute,
         "impact": impact_of_attribute(attribute),
         "sample": sample,
         "carried": carried.get(attribute.pk),
+        "quality": quality,
+        "measured": quality.attributes.get(attribute.name) if quality else None,
     }
     return render(request, "market/attribute_detail.html", context)
 
@@ -53,7 +64,9 @@ def show_attribute(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_attribute(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
-    attribute = open_for_edit(Attribute.objects.all(), person, pk, Attribute())
+    # A key that the traffic has and the catalogue does not, from the list.
+    named = Attribute(name=request.GET.get("name", "")[:LONGEST_NAME])
+    attribute = open_for_edit(Attribute.objects.all(), person, pk, named)
     form = AttributeForm(request.POST or None, person=person, instance=attribute)
     if request.method == "POST" and save_form(form, partial(save_attribute, by=person)):
         messages.success(request, f"{attribute.name} is saved.")

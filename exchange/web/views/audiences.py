@@ -13,6 +13,7 @@ from exchange.market.impact import impact_of_audience
 from exchange.market.models import Audience
 from exchange.market.services import save_audience
 from exchange.market.visibility import visible
+from exchange.reading.library_reach import reach_of_audience
 from exchange.reading.paging import Order
 from exchange.web.filters import AudienceFilter
 from exchange.web.forms import AudienceForm, save_form
@@ -39,7 +40,11 @@ def list_audiences(request: HttpRequest) -> HttpResponse:
 def show_audience(request: HttpRequest, pk: int) -> HttpResponse:
     audiences = Audience.objects.select_related("organisation")
     audience = find_visible(audiences, person_of(request), pk)
-    context = {"audience": audience, "impact": impact_of_audience(audience)}
+    context = {
+        "audience": audience,
+        "impact": impact_of_audience(audience),
+        "reached": reach_of_audience(audience),
+    }
     return render(request, "market/audience_detail.html", context)
 
 

@@ -1,4 +1,4 @@
-"""The tabs of a campaign beside its targeting: bookings with their offers, tests, and the API."""
+"""The tabs of a campaign beside its targeting: bookings with their offers, and the API."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from exchange.market.services import book_publishers, run_test_visits
 from exchange.reading.offers import read_offers
 from exchange.reading.paging import Order, read_page
 from exchange.reading.paths import find_paths
+from exchange.reports.sample_table import open_sample
 from exchange.serving.eligibility import service_for
 from exchange.serving.endpoint import PATH
 from exchange.snapshots.waiting import find_waiting
@@ -75,7 +76,12 @@ def offer_publishers(request: HttpRequest, campaign: Campaign, person: User) -> 
     searched = request.GET.get("q", "")[:200]
     publishers = Party.objects.publishers().exclude(pk__in=booked).search(searched)
     page = read_page(publishers, BY_NAME, request.GET)
-    return {"offered": page, "offers": read_offers(campaign, page.rows, person), "q": searched}
+    return {
+        "offered": page,
+        "offers": read_offers(campaign, page.rows, person),
+        "q": searched,
+        "sample": open_sample(),
+    }
 
 
 @require_POST
@@ -132,13 +138,6 @@ def last_saved(campaign: Campaign) -> datetime:
     """Returns when it, or one of its bookings, was saved last."""
     booked: datetime | None = campaign.bookings.aggregate(last=Max("updated_at"))["last"]
     return max(campaign.updated_at, booked) if booked else campaign.updated_at
-
-
-@require_safe
-def show_tests(request: HttpRequest, pk: int) -> HttpResponse:
-    campaign = find_campaign(request, pk)
-    context = {"campaign": campaign, "tab": "tests", **try_targeting(campaign)}
-    return render(request, "market/campaign_tests.html", context)
 
 
 def try_targeting(campaign: Campaign) -> dict[str, Any]:

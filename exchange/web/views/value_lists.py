@@ -25,6 +25,7 @@ from exchange.market.services import (
     save_value_list,
 )
 from exchange.market.visibility import visible
+from exchange.reading.library_reach import reach_of_list
 from exchange.reading.paging import Order
 from exchange.web.filters import ValueListFilter
 from exchange.web.forms import ChangeValuesForm, ValueListForm, save_form
@@ -89,6 +90,7 @@ def render_values(
         "values": found[:VALUES_SHOWN],
         "versions": versions.order_by("-number")[:VERSIONS_SHOWN],
         "impact": impact_of_value_list(value_list),
+        "reach": reach_of_list(value_list),
     }
     status = 422 if form.errors else 200
     return render(request, "market/value_list_detail.html", context, status=status)

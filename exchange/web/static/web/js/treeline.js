@@ -61,7 +61,7 @@ function say(...words) {
   const place = document.getElementById("messages");
   place.querySelector("[data-lost]")?.remove();
   const message = document.createElement("p");
-  message.className = "message warning";
+  message.className = "message warning toast";
   message.dataset.lost = "";
   message.append(...words);
   place.append(message);
@@ -115,7 +115,15 @@ function startCopying() {
   }
 }
 
+// Words that stay until the next ones: where the page is scrolled to, they are seen.
+function startToasts() {
+  for (const button of document.querySelectorAll("[data-toast]")) {
+    button.addEventListener("click", () => say(button.dataset.toast));
+  }
+}
+
 startMenu();
+startToasts();
 startCopying();
 startTokens();
 startDrafts(say);
@@ -134,4 +142,5 @@ document.body.addEventListener("htmx:load", (event) => {
   colourExpressions(event.detail.elt);
   startComboboxes(event.detail.elt);
   showLocalTimes(event.detail.elt);
+  startVisitEditors(event.detail.elt);
 });

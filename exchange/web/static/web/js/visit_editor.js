@@ -10,7 +10,10 @@ function problemsIn(root) {
   }));
 }
 
+const started = new WeakSet();
+
 function startVisitEditor(form) {
+  started.add(form);
   const marked = new MarkedText(form.querySelector(".editor"), colourVisit);
   const showProblems = (root) => {
     const problems = problemsIn(root);
@@ -28,5 +31,7 @@ function startVisitEditor(form) {
 }
 
 export function startVisitEditors(root) {
-  for (const form of root.querySelectorAll("form[data-visit]")) startVisitEditor(form);
+  for (const form of root.querySelectorAll("form[data-visit]")) {
+    if (!started.has(form)) startVisitEditor(form);
+  }
 }

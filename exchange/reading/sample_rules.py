@@ -1,0 +1,47 @@
+"""Asks the sample which of its visits are at a publisher, and which the rules of edges let by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import numpy as np
+
+from exchange.market.catalog import load_catalog
+from exchange.market.expressions import ExpressionReader
+from exchange.market.models import Edge, Party
+from exchange.reports.sample_counting import Counter, Rows
+from targeting import ExpressionError
+
+
+class SampleRules:
+    """Reads each rule once. Not thread-safe."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._reader = ExpressionReader(load_catalog())
+        self._passing: dict[int, Rows] = {}
+        places = enumerate(counter.sample.publisher_ids)
+        self._places = {seller_id: place for place, seller_id in places}
+
+    def at(self, publisher: Party) -> Rows:
+        sample = self._counter.sample
+        place = self._places.get(publisher.seller_id)
+        if place is None:
+            return np.zeros(len(sample), dtype=bool)
+        return np.equal(sample.publishers, place)
+
+    def passes(self, edge: Edge) -> Rows:
+        """A rule that does not compile lets nothing by."""
+        if edge.pk not in self._passing:
+            try:
+                rule = self._reader.read(edge.expression, edge.seller.organisation_id)
+            except ExpressionError:
+                self._passing[edge.pk] = np.zeros(len(self._counter.sample), dtype=bool)
+            else:
+                self._passing[edge.pk] = self._counter.of(rule)
+        return self._passing[edge.pk]
+
+    def along(self, publisher: Party, edges: Iterable[Edge]) -> Rows:
+        """Of the publisher's visits, those that every one of the edges lets by."""
+        return reduce(np.logical_and, map(self.passes, edges), self.at(publisher))

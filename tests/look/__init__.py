@@ -1,0 +1,1 @@
+"""Looks at every page and state of a running exchange: `make look`."""
