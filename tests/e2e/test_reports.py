@@ -20,7 +20,7 @@ __all__ = ["campaign", "gazette", "herald", "soda", "summer_report"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-REPORT = f"/reports/?first_day={FIRST}&last_day={SECOND}"
+REPORT = f"/reports/eligible-visits/?first_day={FIRST}&last_day={SECOND}"
 REASONS = {
     "Too new": "Did not exist yet when these days were counted",
     "Wanted nobody": "Not one visit was eligible",

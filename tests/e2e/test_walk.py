@@ -198,8 +198,11 @@ def read_the_report(visitor: Visitor, folder: Path) -> None:
     visitor.log_in("analyst")
     page = visitor.page
     page.click("nav >> text=Reports")
+    page.click(".actions >> text=Runs")
     page.click("text=Run now")
-    expect(page.locator("#runs .badge.good")).to_have_text("Done", timeout=300 * SECOND)
+    expect(page.locator("#runs tbody .badge.good")).to_have_text("Done", timeout=300 * SECOND)
+    page.click("nav >> text=Reports")
+    page.click("h3 >> text=Eligible visits")
     expect(page.locator("#report svg").first).to_be_visible()
     page.fill("[name=q]", "Autumn hikes")
     row = page.locator("#report tr", has_text="Autumn hikes")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 ROW_HEIGHT, BAR_HEIGHT, BAR_TOP, BASELINE = 40, 14, 20, 14
 LETTER_WIDTH = 7.0  # about, of a small text
-VALUE_WIDTH = 96
+VALUE_WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)

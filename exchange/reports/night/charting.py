@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from exchange.reports.night import bars
 from exchange.reports.night.asking import COUNTED, Answer, Row, is_below
 from exchange.reports.night.shapes import Bars, Column, Kind, NightReport
 from exchange.reports.night.wording import Names, write_plain
 
-PICTURE_BARS = 5
+PICTURE_BARS = 4
 COUNT = Column(COUNTED, "Rows", "how many")
 
 
 def chart_rows(answer: Answer, names: Names) -> list[bars.Row]:
-    """None where a table has no chart, or there is nothing to draw."""
+    """Makes none where a table has no chart, or there is nothing to draw."""
     report = answer.question.report
     if report.bars is None:
         return []
@@ -35,7 +37,7 @@ def chart_row(row: Row, report: NightReport, chart: Bars, answer: Answer, names:
     return bars.Row(
         label,
         measures,
-        tell_value(row, parts[0][1] if parts else COUNT),
+        tell_bar(row, [column for _, column in parts] or [COUNT]),
         row.get(chart.low) if has_interval else None,
         row.get(chart.high) if has_interval else None,
     )
@@ -44,6 +46,15 @@ def chart_row(row: Row, report: NightReport, chart: Bars, answer: Answer, names:
 def amount_of(row: Row, column: Column) -> float:
     """Users that are not told are drawn as if there were none."""
     return float(row.get(column.name) or 0)
+
+
+def tell_bar(row: Row, columns: Sequence[Column]) -> str:
+    """The figure beside a bar: its first part, of all if there are several."""
+    first = tell_value(row, columns[0])
+    if len(columns) == 1:
+        return first
+    whole = sum(amount_of(row, column) for column in columns)
+    return f"{first} of {whole:,.0f}"
 
 
 def tell_value(row: Row, column: Column) -> str:

@@ -45,7 +45,7 @@ from exchange.reports.zeros import explain_zero
 from exchange.web.forms.night_reports import NightForm
 from exchange.web.views.listing import person_of
 
-WIDE, NARROW, SMALL = 920, 330, 220
+WIDE, NARROW, SMALL = 920, 330, 260
 UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
 
 
