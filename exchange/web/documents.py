@@ -1,6 +1,6 @@
 """Turns a page of `docs/` into HTML, for the product to show: headings, paragraphs, lists, tables,
 bold text and code. Links lead to other files, which people of the product do not have: they become
-their text. Whatever is written is escaped first."""
+their text, and the list of files at the end is left out. Whatever is written is escaped first."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 BOLD, CODE = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+FILES = "Files: "
 RULE = re.compile(r"^\|[\s|:-]+\|$")
 
 
@@ -30,7 +31,7 @@ def write_blocks(text: str) -> Iterator[str]:
         if lines[0].startswith("#"):
             yield from write_heading(lines[0])
             lines = lines[1:]
-        if not lines:
+        if not lines or lines[0].startswith(FILES):
             continue
         if lines[0].startswith("|"):
             yield write_table(lines)

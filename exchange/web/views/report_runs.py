@@ -3,6 +3,8 @@ counting days that are past."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import date
 from itertools import groupby
 from typing import Any
 
@@ -19,12 +21,13 @@ from exchange.accounts.permissions import is_exchange_operator
 from exchange.reading.night_chain import read_chain
 from exchange.reports import services
 from exchange.reports.freshness import read_freshness
-from exchange.reports.models import ReportRun, RunLog
+from exchange.reports.models import JobRun, ReportRun, RunLog
 from exchange.web.forms.reports import DaysForm
 from exchange.web.views.listing import person_of
 
 RUNS_SHOWN = 8
 RUNS_PER_PAGE = 25
+TELLING = {JobRun.Status.RUNNING, JobRun.Status.FAILED}
 
 
 @require_safe
@@ -52,11 +55,20 @@ def show_run(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "run": run,
         "chain": read_chain(run, jobs),
-        "days": [(day, list(found)) for day, found in groupby(jobs, key=lambda job: job.day)],
+        "days": list(by_day(jobs, run.last_day)),
         "log": log.text if log else "",
         "visits_read": sum(job.rows_read for job in jobs if job.job == services.COUNTING),
     }
     return render(request, "reports/run.html", context)
+
+
+def by_day(jobs: list[JobRun], last_day: date) -> Iterator[tuple[date, list[JobRun], bool]]:
+    """Each day with its jobs, and whether it is worth to be open: the last one, and those where
+    something is at work or went wrong."""
+    for day, found in groupby(jobs, key=lambda job: job.day):
+        of_day = list(found)
+        is_telling = any(job.status in TELLING for job in of_day)
+        yield day, of_day, day == last_day or is_telling
 
 
 @require_POST
