@@ -239,7 +239,8 @@ def read_csv(client: Client, address: str) -> list[dict[str, str]]:
 
 def read_parquet(client: Client, address: str) -> dict[str, list[Any]]:
     content = b"".join(client.get(address).streaming_content)  # type: ignore[attr-defined]
-    return pq.read_table(io.BytesIO(content)).to_pydict()
+    columns: dict[str, list[Any]] = pq.read_table(io.BytesIO(content)).to_pydict()
+    return columns
 
 
 def test_a_night_that_was_not_counted_is_not_another(exchange: Exchange, nights: Path) -> None:
