@@ -36,7 +36,5 @@ def tell_shared(both: float | None, wholes: Iterable[float | None], least: int) 
     subtraction: then it is told as a bound that says no more than that the rest is small."""
     if both is None or is_small(both, least):
         return tell_users(both, least)
-    for whole in wholes:
-        if whole is not None and is_small(whole - both, least):
-            return f"> {max(0, round(whole) - least):,}"
-    return tell_users(both, least)
+    near = [whole for whole in wholes if whole is not None and is_small(whole - both, least)]
+    return f"> {max(0, round(min(near)) - least):,}" if near else tell_users(both, least)
