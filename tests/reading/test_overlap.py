@@ -34,7 +34,7 @@ def campaigns(exchange: Exchange) -> list[Campaign]:
     exchange.last_edge.save()
     made = [
         Campaign.objects.create(
-            advertiser=exchange.soda.party, name=f"C{n}", expression=text, status="live"
+            advertiser=exchange.soda.party, name=f"Aim number {n}", expression=text, status="live"
         )
         for n, text in enumerate(TEXTS)
     ]
@@ -98,7 +98,7 @@ def check_page(client: Client, owner: User, exchange: Exchange, campaigns: list[
         ("150", "0.75", "> 45"),
     ]
     client.force_login(exchange.rival.people[Role.ADMIN])
-    assert "C0" not in client.get(f"/reports/overlap/?{query}").content.decode()
+    assert "Aim number" not in client.get(f"/reports/overlap/?{query}").content.decode()
 
 
 def alone(publisher: str, pk: int, visits: int, exclusive: int, users: int) -> dict[str, Any]:
