@@ -32,6 +32,10 @@ from exchange.market.models import (
 )
 from exchange.market.visibility import owned, visible
 from exchange.reading.paging import write_cursor
+from exchange.reports.models import ReportRun
+from exchange.reports.night.catalogue import REPORTS
+from exchange.reports.night.seeing import may_read
+from exchange.reports.night.tables import find_night
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.kinds import KINDS
 
@@ -54,6 +58,7 @@ LEFT_OUT = {
     "snapshot-activate": ONLY_POST,
     "snapshot-roll-back": ONLY_POST,
     "report-run": ONLY_POST,
+    "report-night-notebook": "a few lines, whatever the table",
     "value-list-change": ONLY_POST,
     **{f"{slug}-retire": ONLY_POST for slug in KINDS},
     **{f"{slug}-revert": ONLY_POST for slug in KINDS},
@@ -360,6 +365,31 @@ def ask_graph(name: str, person: User) -> Iterator[Question]:
             yield Question(name, what, reverse(name, args=[row.pk]))
 
 
+def ask_night(name: str, person: User) -> Iterator[Question]:
+    """Every report that the person has; a table's own pages need a night that was counted."""
+    is_of_table = name not in ("report-night", "report-night-picture")
+    for slug, report in REPORTS.items():
+        if may_read(person, report) and (find_night(report.job) or not is_of_table):
+            address = reverse(name, args=[slug])
+            yield Question(name, slug, address)
+            if name == "report-night" and "campaign_id" in report.names:
+                yield Question(name, f"{slug}, a search", f"{address}?q=again+3")
+                pk = find_filter("campaign", person)
+                yield Question(name, f"{slug}, one campaign", f"{address}?campaign={pk}")
+
+
+def ask_overlap(name: str, person: User) -> Iterator[Question]:
+    if find_night("overlap"):
+        yield Question(name, "", reverse(name))
+        pk = find_filter("publisher", person)
+        yield Question(name, "one publisher", f"{reverse(name)}?publisher={pk}")
+
+
+def ask_runs(name: str, _: User) -> Iterator[Question]:
+    for pk in ReportRun.objects.order_by("-pk").values_list("pk", flat=True)[:1]:
+        yield Question(name, "newest", reverse(name, args=[pk]))
+
+
 def ask_builds(name: str, _: User) -> Iterator[Question]:
     for build in SnapshotBuild.objects.order_by("-pk")[:2]:
         yield Question(name, build.status, reverse(name, args=[build.pk]))
@@ -407,6 +437,13 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
     "graph-party": ask_graph,
     "graph-party-drawer": ask_graph,
     "graph-edge-drawer": ask_graph,
+    "report-night": ask_night,
+    "report-night-csv": ask_night,
+    "report-night-parquet": ask_night,
+    "report-night-picture": ask_night,
+    "report-overlap-csv": ask_overlap,
+    "report-overlap": ask_overlap,
+    "report-run-detail": ask_runs,
     "snapshot-detail": ask_builds,
     "snapshot-compare": ask_build_comparison,
     "^api/": ask_nothing_there,

@@ -1,7 +1,7 @@
 """A large exchange in a Postgres of its own, kept in a folder: 1,000,000 bookings, 57,000 edges.
 
 The demo's generator with a larger graph; each campaign is then repeated with its bookings, which
-Postgres does in a fraction of the time. Beside it a day's visits, two weeks of reported visits
+Postgres does in a fraction of the time. Beside it a day's visits, four weeks of reported visits
 and findings. Loading takes minutes, so the folder is used again by the next run.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import django
 
 SEED = 1
-REPORTED_DAYS = 14
+REPORTED_DAYS = 28
 REPEAT_CAMPAIGNS = """
 INSERT INTO market_campaign (id, advertiser_id, name, expression, status, starts_at, ends_at,
     bid_cpm, priority, labels, uses, uses_digest, created_at, updated_at)
@@ -39,10 +39,10 @@ SELECT setval(pg_get_serial_sequence('market_campaign', 'id'), max(id)) FROM mar
 # As after the nightly runs: of the live bookings a tenth had eligible visits on a day, and one in
 # fifty has a finding.
 FILL_REPORTS = """
-INSERT INTO reports_reportrun (first_day, last_day, status, phase, days_done, tasks_done, tasks,
-    requested_at, snapshot_id, days_without_log, visits_counted, visits_late, visits_malformed,
-    visits_duplicate, visits_unknown_publisher, values_of_wrong_type, error)
-VALUES (current_date - %(days)s, current_date - 1, 'done', '', %(days)s, 0, 0, now(), 'a', 0,
+INSERT INTO reports_reportrun (first_day, last_day, status, phase, days_done, stages, tasks_done,
+    tasks, attempt, requested_at, snapshot_id, days_without_log, visits_counted, visits_late,
+    visits_malformed, visits_duplicate, visits_unknown_publisher, values_of_wrong_type, error)
+VALUES (current_date - %(days)s, current_date - 1, 'done', '', %(days)s, 0, 0, 0, 1, now(), 'a', 0,
     1000000, 0, 0, 0, 0, 0, '');
 INSERT INTO reports_dailyvisits (day, publisher_id, visits, run_id)
 SELECT current_date - step, party.id, 100000 + party.id %% 1000, run.id

@@ -21,13 +21,10 @@ app = Celery("treeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_schedule = {
+    # Its last step is the check of all bookings, which looks at what was loaded.
     "nightly report of eligible visits": {
         "task": "reports.run_nightly",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="0"),
-    },
-    "nightly check of all bookings": {
-        "task": "findings.check_all",
-        "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="45"),
     },
     # Edits of some seconds are looked at as one.
     "check of bookings that changes touch": {

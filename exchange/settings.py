@@ -23,6 +23,8 @@ SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
 VISIT_LOG_DIR = env_place("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_place("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+# Figures of fewer users are told as "< 10" to whoever trades on the exchange; 0: all are told.
+LEAST_USERS_TOLD = env_int("TREELINE_LEAST_USERS", 10)
 # Builds read it, so it is on a disk of theirs wherever the reports are.
 TRUTH_RATES_FILE = (REPORT_DIR if isinstance(REPORT_DIR, Path) else VAR_DIR) / "truth_rates.json"
 # Where ad servers ask, as people are told it.

@@ -150,6 +150,7 @@ def run_job(day: DayInput, job: DayJob) -> JobDone:
     if not job.looks_back and not day.log:
         return JobDone(job.name, str(day.day), NO_LOG, day.index.snapshot_id)
     started = time.monotonic()
+    say({"began": {"job": job.name, "day": str(day.day)}})
     day.spark.sparkContext.setJobDescription(job.name)
     try:
         manifest = replace_day(day, job, started)

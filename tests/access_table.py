@@ -21,6 +21,7 @@ from exchange.keys.services import create_api_key, revoke_api_key
 from exchange.market import services
 from exchange.market.history import revert
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.reports.models import ReportRun
 from exchange.reports.services import create_run, request_run
 from exchange.snapshots.models import SnapshotBuild
 from tests.trading import Exchange, House
@@ -122,6 +123,15 @@ def first_build(_: World) -> list[int]:
     return [SnapshotBuild.objects.get(status="live").pk]
 
 
+def first_run(_: World) -> list[int]:
+    return [ReportRun.objects.get_or_create(first_day="2026-11-01", last_day="2026-11-01")[0].pk]
+
+
+def night_report(get: int) -> Page:
+    """One that everybody has a part in; `tests/reports/night` has who sees which rows of which."""
+    return Page(get=get, arguments=lambda _: ["reach"])
+
+
 def choosing_what_is_live() -> Page:
     return Page(post=302, roles=frozenset(BOTH), is_operators=True, arguments=first_build)
 
@@ -196,8 +206,20 @@ PAGES: dict[str, Page] = {
     "snapshot-roll-back": choosing_what_is_live(),
     # Without two builds to compare there is nothing to see, for those who may look.
     "snapshot-compare": Page(get=404, roles=frozenset(BOTH), is_operators=True),
+    "report-catalogue": listing(),
     "report-eligible-visits": listing(),
     "report-csv": listing(),
+    "report-figures": listing(),
+    "report-overlap": listing(),
+    "report-overlap-csv": Page(get=404),  # no night was counted in these tests
+    "report-sold": listing(),
+    "report-night": night_report(200),
+    "report-night-picture": night_report(200),
+    "report-night-csv": night_report(404),
+    "report-night-parquet": night_report(404),
+    "report-night-notebook": night_report(404),
+    "report-runs": listing(),
+    "report-run-detail": Page(get=200, arguments=first_run),
     "report-run-progress": listing(),
     "report-run": Page(
         post=302,

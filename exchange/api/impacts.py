@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from exchange.accounts.ownership import Person
 from exchange.market.models import Campaign
 from exchange.reading.impact import LEAST_PEOPLE, measure
+from exchange.reports.small_counts import is_small, least_told
 from targeting import Expression
 
 MOST_LIMITS = 3
 
 
-def tell_impact(expression: Expression, campaign: Campaign | None) -> dict[str, Any]:
+def tell_impact(
+    expression: Expression, campaign: Campaign | None, person: Person
+) -> dict[str, Any]:
     reached = measure(expression, campaign)
     if reached is None:
         return {"counted": False}
@@ -31,7 +35,7 @@ def tell_impact(expression: Expression, campaign: Campaign | None) -> dict[str, 
         "hidden": False,
         "visits_a_day": round(count.visits),
         "interval": [round(count.low), round(count.high)],
-        "users_a_day": round(count.users),
+        **tell_few(count.users, least_told(person)),
         "publishers": count.publishers,
         "stages": {name: round(visits) for name, visits in reached.stages},
         "saved": tell_saved(reached.saved, campaign),
@@ -42,6 +46,12 @@ def tell_impact(expression: Expression, campaign: Campaign | None) -> dict[str, 
         ],
         "shares": reached.shares,
     }
+
+
+def tell_few(users: float, least: int) -> dict[str, int | None]:
+    """Users a day; so few that they are not told are null, below a number."""
+    few = is_small(users, least)
+    return {"users_a_day": None if few else round(users), "users_below": least if few else None}
 
 
 def tell_saved(visits: float | None, campaign: Campaign | None) -> dict[str, Any] | None:

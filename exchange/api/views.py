@@ -103,7 +103,7 @@ class ExpressionImpact(APIView):
             )
         except (DocumentError, ExpressionError) as error:
             raise serializers.ValidationError({"text": [str(error)]}) from error
-        return Response(tell_impact(expression, campaign))
+        return Response(tell_impact(expression, campaign, request.user))
 
 
 class Vocabulary(APIView):

@@ -5,7 +5,9 @@ The command line and its lines of progress are the whole contract: nothing of it
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +26,7 @@ from django.conf import settings
 BEAT_SECONDS = 5.0
 STOP_SECONDS = 10.0
 TAIL_LINES = 40
+LOG_LINES = 4_000  # kept of a run; Spark says a few hundred
 # The job could not start, and its last line says why: no Java, no snapshot, wrong arguments.
 EXIT_UNABLE = 2
 # A job of a day failed; its line says which, and why.
@@ -59,8 +62,19 @@ class Tasks(msgspec.Struct, frozen=True):
     tasks: int
 
 
+class JobBegan(msgspec.Struct, frozen=True):
+    """A job of a day that is being computed from now on."""
+
+    job: str
+    day: date
+
+
 class Line(msgspec.Struct, frozen=True):
     progress: Tasks | None = None
+    began: JobBegan | None = None
+
+
+Said = JobDone | JobBegan | Tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +99,21 @@ class JobOrder:
         ]
 
 
-def run_job(order: JobOrder, beat: Callable[[], None]) -> Iterator[JobDone | Tasks]:
-    """Yields each job of each day as it ends, what Spark is at meanwhile, and calls `beat` every
-    few seconds while waiting.
+def run_job(
+    order: JobOrder, beat: Callable[[], None], log: deque[str] | None = None
+) -> Iterator[Said]:
+    """Yields each job of each day as it begins and ends, what Spark is at meanwhile, and calls
+    `beat` every few seconds while waiting. What the job writes beside goes to `log`.
 
     The job ends with us: when the caller stops listening or `beat` raises it is stopped, and when
     this process is killed it sees the end of its standard input.
     """
     with started(order.command()) as process:
-        stderr_tail: deque[str] = deque(maxlen=TAIL_LINES)
+        written: deque[str] = deque(maxlen=LOG_LINES) if log is None else log
         lines: queue.Queue[str | None] = queue.Queue()
         readers = [
             start_thread(lambda: forward(pipe_of(process.stdout), lines)),
-            start_thread(lambda: stderr_tail.extend(pipe_of(process.stderr))),
+            start_thread(lambda: written.extend(pipe_of(process.stderr))),
         ]
         for line in lines_until_end(lines, beat):
             if line.startswith("{"):
@@ -106,16 +122,17 @@ def run_job(order: JobOrder, beat: Callable[[], None]) -> Iterator[JobDone | Tas
         for reader in readers:
             reader.join()
         if code not in (0, EXIT_FAILED):
-            raise JobError(explain_failure(code, list(stderr_tail)))
+            raise JobError(explain_failure(code, list(written)[-TAIL_LINES:]))
 
 
-def read_line(line: str) -> JobDone | Tasks:
-    progress = msgspec.json.decode(line, type=Line).progress
-    return progress or msgspec.json.decode(line, type=JobDone)
+def read_line(line: str) -> Said:
+    said = msgspec.json.decode(line, type=Line)
+    return said.progress or said.began or msgspec.json.decode(line, type=JobDone)
 
 
 @contextmanager
 def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """In a process group of its own, which is ended as a whole: Spark starts others."""
     process = subprocess.Popen(
         command,
         cwd=settings.BASE_DIR,
@@ -124,6 +141,7 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
+        process_group=0,
     )
     try:
         yield process
@@ -133,11 +151,11 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 def stop(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
         pipe_of(pipe).close()

@@ -25,6 +25,7 @@ class ReportRun(models.Model):
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
     phase = models.CharField(max_length=60, blank=True)
     days_done = models.PositiveIntegerField(default=0)
+    stages = models.PositiveIntegerField(default=0, help_text="Of Spark, at this moment.")
     tasks_done = models.PositiveIntegerField(default=0, help_text="Of Spark, at this moment.")
     tasks = models.PositiveIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -32,6 +33,8 @@ class ReportRun(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True
     )
     requested_at = models.DateTimeField(auto_now_add=True)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    start_after = models.DateTimeField(null=True, blank=True, help_text="A retry waits till then.")
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     snapshot_id = models.CharField(max_length=64, blank=True)
@@ -87,13 +90,25 @@ JOB_WORDS = {
     "reach": "people over days",
     "truth_rates": "how often conditions hold",
     "schain_audit": "supply chains",
+    "load": "loading the numbers",
 }
 
 
+class RunLog(models.Model):
+    """What the jobs of a run wrote beside their results: the end of it, for who has to look."""
+
+    run = models.OneToOneField(ReportRun, on_delete=models.CASCADE, related_name="log")
+    text = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"log of {self.run}"
+
+
 class JobRun(models.Model):
-    """What became of one job of one day in a run."""
+    """What became of one job of one day in a run: one of the night's, or loading its numbers."""
 
     class Status(models.TextChoices):
+        RUNNING = "running", "Running"
         DONE = "done", "Done"
         NO_LOG = "no_log", "No log"
         FAILED = "failed", "Failed"
@@ -105,6 +120,7 @@ class JobRun(models.Model):
     seconds = models.FloatField(default=0)
     rows_read = models.PositiveBigIntegerField(default=0)
     rows_written = models.PositiveBigIntegerField(default=0)
+    snapshot_id = models.CharField(max_length=64, blank=True)
     error = models.TextField(blank=True)
 
     class Meta:

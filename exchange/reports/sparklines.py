@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from django.db.models import Sum
 
 from exchange.reports.models import EligibleVisits
-from exchange.reports.queries import last_reported_days
+from exchange.reports.queries import Selection, last_reported_days, sum_by, sum_by_cell
 
 WIDTH, HEIGHT, MARGIN = 72, 18, 2
 
@@ -45,6 +45,13 @@ def draw_sparklines(campaign_ids: Collection[int]) -> dict[int, Sparkline]:
     for campaign_id, day, count in sums:
         counts[campaign_id][day] = count
     return {pk: draw_sparkline([counts[pk].get(day, 0) for day in shown]) for pk in campaign_ids}
+
+
+def draw_total(selection: Selection) -> Sparkline:
+    """Draws one for all that a person sees of some days."""
+    rows = selection.sums() if selection.is_whole else selection.counted()
+    sums = sum_by(sum_by_cell(rows, "eligible_visits"), 0)
+    return draw_sparkline([sums.get(day, 0) for day in selection.days()])
 
 
 def draw_sparkline(counts: list[int]) -> Sparkline:

@@ -55,9 +55,10 @@ LOADED = {
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the tables say beside: visits at publishers that the exchange does not know, and values
-    that were of a wrong type."""
+    """How many rows were loaded, and what the tables say beside: visits at publishers that the
+    exchange does not know, and values that were of a wrong type."""
 
+    rows: int
     unknown_visits: int
     wrong_values: int
 
@@ -73,11 +74,12 @@ def replace_days(*, run: ReportRun, days: Sequence[date], out: str) -> Loaded:
             for target in LOADED:
                 copy_day(cursor, out, target, day)
         cursor.execute(INSERT_ELIGIBLE, [run.pk])
+        rows = cursor.rowcount
         cursor.execute(INSERT_DAILY, [run.pk])
         cursor.execute(UNKNOWN_VISITS)
         (unknown,) = cursor.fetchone()
         cursor.execute(DROP_LOADED)
-    return Loaded(int(unknown), sum(count_wrong_values(out, day) for day in days))
+    return Loaded(rows, int(unknown), sum(count_wrong_values(out, day) for day in days))
 
 
 def copy_day(cursor: CursorWrapper, out: str, target: str, day: date) -> None:

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_safe
 from exchange.announcing import silent
 from exchange.broker import QueueState, look_at_queues
 from exchange.queues import QUEUES
+from exchange.reports.freshness import Freshness, read_freshness
 from exchange.serving.eligibility import service_for
 from exchange.site.waits import probing
 from exchange.snapshots.watching import Builds, BuildWatch
@@ -33,13 +34,14 @@ LOOKED_AT = ("database", "broker", "worker", "queues")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen at one moment. `queues` is empty if the broker did not answer, `builds` None
-    if the database did not."""
+    """What was seen at one moment. `queues` is empty if the broker did not answer, `builds` and
+    `reports` None if the database did not."""
 
     at: float
     parts: dict[str, str]
     queues: tuple[QueueState, ...]
     builds: Builds | None
+    reports: Freshness | None
 
 
 class Watch:
@@ -59,13 +61,14 @@ class Watch:
             time.sleep(LOOK_EVERY_SECONDS)
 
     def look(self) -> None:
-        database, builds = look_at_database(self._build_watch)
+        database, builds, reports = look_at_database(self._build_watch)
         try:
             queues = tuple(look_at_queues())
         except redis.RedisError:
             silent.open()
             gone = dict.fromkeys(("broker", "worker", "queues"), "unreachable")
-            self._last = Look(time.monotonic(), {"database": database, **gone}, (), builds)
+            parts = {"database": database, **gone}
+            self._last = Look(time.monotonic(), parts, (), builds, reports)
             return
         silent.close()
         parts = {
@@ -74,7 +77,7 @@ class Watch:
             "worker": describe_takers(queues),
             "queues": describe_waits(queues),
         }
-        self._last = Look(time.monotonic(), parts, queues, builds)
+        self._last = Look(time.monotonic(), parts, queues, builds, reports)
 
     def parts(self) -> dict[str, str]:
         """Nothing is ok that was not looked at lately."""
@@ -92,6 +95,10 @@ class Watch:
     def builds(self) -> Builds | None:
         look = self._fresh()
         return None if look is None else look.builds
+
+    def reports(self) -> Freshness | None:
+        look = self._fresh()
+        return None if look is None else look.reports
 
     def _fresh(self) -> Look | None:
         look = self._last
@@ -113,7 +120,8 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
-    broker or worker that is away degrades a server and does not take it out of traffic."""
+    broker or worker that is away degrades a server and does not take it out of traffic. Late
+    reports are told, and are no fault of a server."""
     service = service_for(settings.SNAPSHOT_DIR)
     live = service.live
     state = service.recovery or "ok" if live else "none loaded"
@@ -125,23 +133,28 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     }
     if live is not None:
         document["snapshot_age_seconds"] = round(live.age_seconds(time.time()), 1)
+    if (reports := watch.reports()) is not None:
+        document["reports"] = {
+            "counted_through": reports.counted_through and str(reports.counted_through),
+            "is_late": reports.is_late,
+        }
     return JsonResponse(document, status=503 if live is None else 200)
 
 
-def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None]:
+def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None, Freshness | None]:
     """A database that answers and has no tables yet is there, and builds nothing."""
     try:
         with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
         connection.close()
-        return "unreachable", None
+        return "unreachable", None, None
     try:
         with probing():
-            return "ok", build_watch.look()
+            return "ok", build_watch.look(), read_freshness()
     except DatabaseError:
         connection.close()
-        return "ok", None
+        return "ok", None, None
 
 
 def describe_takers(queues: tuple[QueueState, ...]) -> str:

@@ -147,6 +147,16 @@ def test_of_few_people_nothing_is_told_where_a_condition_is_about_persons(
     assert "shares" not in told
 
 
+def test_few_users_are_told_as_fewer_than_so_many(
+    exchange: Exchange, visits: list[Any], settings: Settings
+) -> None:
+    settings.LEAST_USERS_TOLD = 100_000
+    told = ask(manager(exchange.soda), text="geo.country = 'USA'")
+    assert (told["users_a_day"], told["users_below"]) == (None, 100_000)
+    operator = exchange.operators[Role.CAMPAIGN_MANAGER]
+    assert ask(operator, text="geo.country = 'USA'")["users_a_day"] > 0
+
+
 @pytest.mark.parametrize(
     "body", [{"text": "nothing = 1"}, {"document": {"x": 1}}, {}, {"text": "true", "campaign": "x"}]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -11,19 +12,29 @@ from bench.addresses import LEFT_OUT, ask_all, find_names, is_left_out
 from exchange.accounts.models import User
 from exchange.demo import access
 from exchange.demo.loading import Market, load_market
+from exchange.market.models import Campaign
+from exchange.reports.models import ReportRun
 from exchange.snapshots.models import SnapshotBuild
+from tests.reports.night.written import NIGHT, nights, reach, write_night
+
+__all__ = ["nights"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def loaded() -> None:
-    """The demo with few campaigns, its people, and two builds to compare."""
+def loaded(nights: Path) -> None:
+    """The demo with few campaigns, its people, two builds to compare, a run and two tables of its
+    night."""
     load_market(market=Market(1, 40, date(2026, 11, 1)), report=lambda *_: None)
     access.create_logins()
     access.create_key()
     for status in ("replaced", "live"):
         SnapshotBuild.objects.create(status=status, snapshot_id=status)
+    ReportRun.objects.create(first_day=NIGHT, last_day=NIGHT, status="done")
+    pk = Campaign.objects.order_by("pk").values_list("pk", flat=True)[0]
+    write_night(nights, "reach", {"reach": [reach(pk, 300)]})
+    write_night(nights, "overlap", {"alone": [], "partners": []})
 
 
 @pytest.mark.usefixtures("loaded")

@@ -8,19 +8,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from exchange.accounts.models import User
+from exchange.accounts.models import Role, User
 from exchange.market.models import Booking, Campaign, Party
 from exchange.reports.models import ReportRun
+from tests.e2e.building import check_accessible
 from tests.e2e.conftest import Visitor
 from tests.e2e.test_trust import check_widths
 from tests.market.places import campaign, herald, soda
+from tests.reports.night.written import write_funnel
 from tests.reports.summaries import FIRST, SECOND, gazette, summer_report
+from tests.trading import Exchange, exchange
 
-__all__ = ["campaign", "gazette", "herald", "soda", "summer_report"]
+__all__ = ["campaign", "exchange", "gazette", "herald", "soda", "summer_report"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-REPORT = f"/reports/?first_day={FIRST}&last_day={SECOND}"
+REPORT = f"/reports/eligible-visits/?first_day={FIRST}&last_day={SECOND}"
 REASONS = {
     "Too new": "Did not exist yet when these days were counted",
     "Wanted nobody": "Not one visit was eligible",
@@ -80,3 +83,38 @@ def test_the_download_is_for_a_spreadsheet(
     header, *rows = raw.decode("utf-8-sig").splitlines()
     assert header.startswith("day,")
     assert sorted(row.split(",")[0] for row in rows) == [str(FIRST), str(SECOND)]
+
+
+@pytest.fixture
+def own_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The reports' folder of the server that is started after it."""
+    monkeypatch.setenv("TREELINE_REPORT_DIR", str(tmp_path / "reports"))
+    return tmp_path / "reports"
+
+
+def test_a_publisher_sees_what_is_sold_through_each_of_its_edges(
+    own_nights: Path, visitor: Visitor, exchange: Exchange
+) -> None:
+    """From its home to the edge, at both widths; nothing there is a serious obstacle."""
+    page = visitor.page
+    Booking.objects.create(campaign=exchange.rival_campaign, publisher=exchange.herald.party)
+    write_funnel(own_nights, exchange)
+    visitor.enter(exchange.herald.people[Role.ANALYST])
+    visitor.go("/")
+    page.click("nav >> text=Reports")
+    page.click("h3 >> text=Sold through edges")
+    expect(page.locator("h2").first).to_have_text("470 eligible visits")
+    row = page.locator("#rows tbody tr")
+    expect(row).to_have_count(1)
+    expect(row.locator("[data-label=Eligible]")).to_have_text("470")
+    expect(page.locator("svg.wide .bar title").first).to_contain_text("to Northgate")
+    check_widths(visitor)
+    check_accessible(page)
+    visitor.go("/reports/")
+    expect(page.locator(".entry .bars.small").first).to_be_visible()
+    check_widths(visitor)
+    check_accessible(page)
+    page.click("h3 >> text=Funnel")
+    expect(page.locator("#rows")).to_contain_text("Herald → Northgate")
+    check_widths(visitor)
+    check_accessible(page)

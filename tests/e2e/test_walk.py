@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -198,8 +200,11 @@ def read_the_report(visitor: Visitor, folder: Path) -> None:
     visitor.log_in("analyst")
     page = visitor.page
     page.click("nav >> text=Reports")
+    page.click(".actions >> text=Runs")
     page.click("text=Run now")
-    expect(page.locator("#runs .badge.good")).to_have_text("Done", timeout=300 * SECOND)
+    expect(page.locator("#runs tbody .badge.good")).to_have_text("Done", timeout=300 * SECOND)
+    page.click("nav >> text=Reports")
+    page.click("h3 >> text=Eligible visits")
     expect(page.locator("#report svg").first).to_be_visible()
     page.fill("[name=q]", "Autumn hikes")
     row = page.locator("#report tr", has_text="Autumn hikes")
@@ -215,3 +220,30 @@ def read_the_report(visitor: Visitor, folder: Path) -> None:
     assert {row["campaign"] for row in rows} == {"Autumn hikes"}
     assert sum(int(row["eligible_visits"]) for row in rows) > 0
     assert all(int(row["eligible_visits"]) <= int(row["visits"]) for row in rows)
+    open_with_pandas(visitor, folder)
+
+
+def open_with_pandas(visitor: Visitor, folder: Path) -> None:
+    """Another of the night's tables: its chart, its file, and the code that the page shows."""
+    page = visitor.page
+    page.click("nav >> text=Reports")
+    page.click("h3 >> text=Exclusive reach")
+    page.fill("[name=q]", "Autumn hikes")
+    bar = page.locator("#report svg.wide .bar")
+    expect(bar).to_have_count(1)
+    expect(bar.locator("title").first).to_contain_text("Autumn hikes")
+    with page.expect_download() as download:
+        page.click("#download >> text=Parquet")
+    download.value.save_as(folder / download.value.suggested_filename)
+    page.click("text=Open in a notebook")
+    code = page.locator("[data-cell]").inner_text()
+    said = page.locator("#rows tbody td[data-label=Visits]").inner_text()
+    shown = 'print(rows["visits"].tolist())'
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{shown}"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == f"[{said.replace(',', '')}]"

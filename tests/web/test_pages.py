@@ -35,6 +35,12 @@ READABLE = [
     "/snapshots/",
     "/snapshots/{build}/",
     "/reports/",
+    "/reports/eligible-visits/",
+    "/reports/runs/",
+    "/reports/overlap/",
+    "/reports/sold/",
+    "/reports/why-figures-differ/",
+    "/reports/reach/",
 ]
 FORMS = {
     "party": ["/parties/new/", "/parties/{party}/edit/"],

@@ -55,6 +55,7 @@ BADGES = {
     "ready": "info",
     "building": "info",
     "running": "info",
+    "waiting": "info",
     "failed": "bad",
     "revoked": "bad",
     "expired": "warn",
@@ -105,7 +106,7 @@ ITEMS = [
     list_of("attribute"),
     Item("Try a visit", "try-visit", "visit", "visits", of=ENDS),
     Item("Snapshots", "snapshot-list", "snapshots", "snapshots", of=ADVERTISERS),
-    Item("Reports", "report-eligible-visits", "reports", "reports", of=ENDS),
+    Item("Reports", "report-catalogue", "reports", "reports", of=ENDS),
     list_of("api_key", icon="keys", needs="api_key"),
     list_of("person", needs="person"),
 ]

@@ -1,24 +1,20 @@
-"""The analyst's pages: eligible visits by day, publisher and campaign, and the runs behind them."""
+"""The analyst's page of eligible visits by day, publisher and campaign, its download, and the page
+about why figures differ."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 from typing import Any
 
-from django.conf import settings
-from django.contrib import messages
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from exchange.market.querysets import ID_DIGITS
-from exchange.reports import services
 from exchange.reports.charts import draw_chart
 from exchange.reports.exports import MEANINGS, stream_csv
-from exchange.reports.models import ReportRun
 from exchange.reports.queries import (
     DEFAULT_DAYS,
     MOST_NAMED,
@@ -30,11 +26,12 @@ from exchange.reports.queries import (
     read_report,
 )
 from exchange.reports.zeros import explain_zero, find_zeros
-from exchange.web.forms.reports import DaysForm, ReportForm
+from exchange.web.documents import read_document
+from exchange.web.forms.reports import ReportForm
 from exchange.web.views.listing import person_of
+from exchange.web.views.report_runs import runs_context
 
 WIDE, NARROW = 960, 350
-RUNS_SHOWN = 8
 
 
 @require_safe
@@ -86,47 +83,10 @@ def download_csv(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-@require_POST
-def start_run(request: HttpRequest) -> HttpResponse:
-    person = person_of(request)
-    form = DaysForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "Choose the first and the last day to count.")
-        return redirect("report-eligible-visits")
-    try:
-        services.request_run(**form.cleaned_data, requested_by=person)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    else:
-        messages.success(request, "The report is on its way. The list of runs shows how far it is.")
-    return redirect(f"{reverse('report-eligible-visits')}#runs")
-
-
 @require_safe
-def show_runs(request: HttpRequest) -> HttpResponse:
-    """Polled by the page; says when a run ended since the last look, so that it reads anew."""
-    context = runs_context()
-    response = render(request, "reports/_runs.html", context)
-    seen = request.GET.get("seen")
-    if seen is not None and seen != context["seen"]:
-        response["HX-Trigger"] = "reports-changed"
-    return response
-
-
-def runs_context() -> dict[str, Any]:
-    runs = list(
-        ReportRun.objects.select_related("requested_by").prefetch_related("jobs")[:RUNS_SHOWN]
-    )
-    ended = [run.pk for run in runs if not run.is_open]
-    logged = services.logged_days()
-    return {
-        "runs": runs,
-        "is_running": any(run.is_open for run in runs),
-        "seen": str(max(ended, default=0)),
-        "nightly_hour": f"{settings.NIGHTLY_REPORT_HOUR_UTC:02}",
-        "logged_first": logged[max(0, len(logged) - services.MAX_DAYS_PER_RUN)] if logged else None,
-        "logged_last": logged[-1] if logged else None,
-    }
+def show_figures(request: HttpRequest) -> HttpResponse:
+    """Why the editor, the reports and the servers say different numbers."""
+    return render(request, "reports/figures.html", {"document": read_document("figures.md")})
 
 
 def read_form(request: HttpRequest) -> ReportForm:

@@ -145,14 +145,18 @@ function drawHidden({ least_people: least }) {
 }
 
 function drawFigures(answer) {
-  const { visits_a_day: visits, users_a_day: users, publishers, stages, saved } = answer;
+  const { visits_a_day: visits, publishers, stages, saved } = answer;
   return [
     h("p", { class: "figure" }, h("strong", {}, amount(visits)), " visits a day"),
     h("p", { class: "soft" }, tellInterval(answer)),
-    h("p", {}, `by ${plural(users, "known user")} a day, at ${plural(publishers, "publisher")}`),
+    h("p", {}, `by ${tellUsers(answer)} a day, at ${plural(publishers, "publisher")}`),
     saved && h("p", { class: "against" }, tellDifference(visits, saved)),
     h("dl", { class: "stages" }, Object.entries(stages).map(drawStage(stages))),
   ].filter(Boolean);
+}
+
+function tellUsers({ users_a_day: users, users_below: below }) {
+  return users === null ? `fewer than ${below} known users` : plural(users, "known user");
 }
 
 function tellInterval({ visits_a_day: visits, interval: [low, high] }) {
