@@ -1,4 +1,4 @@
-"""Whether this server is alive (`/healthz`) and may get traffic (`/readyz`).
+"""Tells whether this server is alive (`/healthz`) and may get traffic (`/readyz`).
 
 A thread looks at the database, the broker and the queues every second, with time-outs; whoever asks
 gets what it saw last, at once, whatever hangs.
@@ -26,7 +26,7 @@ from exchange.site.waits import probing
 from exchange.snapshots.watching import Builds, BuildWatch
 
 LOOK_EVERY_SECONDS = 1.0
-# Longer than a look takes at which everything hangs.
+# Longer than a look takes while everything that is looked at hangs.
 STALE_SECONDS = 15.0
 LOOKED_AT = ("database", "broker", "worker", "queues")
 
@@ -43,8 +43,8 @@ class Look:
 
 
 class Watch:
-    """Thread-safe: `look` replaces one reference, others read it. What it finds hung nobody else
-    waits for (`announcing.silent`, `waits.hung`)."""
+    """Looks every second. Thread-safe: `look` replaces one reference, others read it. Nobody else
+    waits for what it finds hung (`announcing.silent`, `waits.hung`)."""
 
     def __init__(self) -> None:
         self._last: Look | None = None
@@ -77,7 +77,7 @@ class Watch:
         self._last = Look(time.monotonic(), parts, queues, builds)
 
     def parts(self) -> dict[str, str]:
-        """Nothing is ok that was not looked at lately."""
+        """Says how each part is; nothing is ok that was not looked at lately."""
         look = self._last
         if look is None:
             return dict.fromkeys(LOOKED_AT, "not looked at yet")
@@ -105,15 +105,16 @@ watch = Watch()
 @login_not_required
 @require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """Touches nothing, so that an orchestrator restarts us only for our own faults."""
+    """Answers that the process lives. Touches nothing, so that an orchestrator restarts us only for
+    our own faults."""
     return JsonResponse({"status": "alive"})
 
 
 @login_not_required
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
-    broker or worker that is away degrades a server and does not take it out of traffic."""
+    """Answers whether eligibility is answered. That takes the snapshot alone, so a database, broker
+    or worker that is away degrades a server and does not take it out of traffic."""
     service = service_for(settings.SNAPSHOT_DIR)
     live = service.live
     state = service.recovery or "ok" if live else "none loaded"
@@ -129,7 +130,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None]:
-    """A database that answers and has no tables yet is there, and builds nothing."""
+    """Asks the database; one that answers and has no tables yet is there, and builds nothing."""
     try:
         with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")
