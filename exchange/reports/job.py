@@ -24,14 +24,14 @@ from django.conf import settings
 BEAT_SECONDS = 5.0
 STOP_SECONDS = 10.0
 TAIL_LINES = 40
-# The job could not start, and its last line says why: no Java, no snapshot, wrong arguments.
+# Says that the job could not start; its last line says why: no Java, no snapshot, wrong arguments.
 EXIT_UNABLE = 2
-# A job of a day failed; its line says which, and why.
+# Says that a job of a day failed; its line says which, and why.
 EXIT_FAILED = 4
 
 
 class JobError(Exception):
-    """The job could not do its work; the message is for the person who asked for it."""
+    """Says why the job could not do its work, to the person who asked for it."""
 
 
 class JobDone(msgspec.Struct, frozen=True):
@@ -176,7 +176,7 @@ def pipe_of(pipe: IO[str] | None) -> IO[str]:
 
 
 def explain_failure(code: int, tail: list[str]) -> str:
-    """What to do first, then the end of what the job wrote, for whoever has to look deeper."""
+    """Says what to do first, then the end of what the job wrote, for whoever has to look deeper."""
     text = "".join(tail).strip()
     if code == EXIT_UNABLE and text:
         return text.splitlines()[-1].removeprefix("nightly: error: ")

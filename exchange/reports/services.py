@@ -32,7 +32,7 @@ MAX_NIGHTLY_DAYS = 14
 SILENCE = timedelta(minutes=2)
 SECOND_CLICK = timedelta(seconds=5)
 RUN_TASK = "reports.run"
-# The job whose tables are loaded.
+# The one job whose tables are loaded into Postgres.
 COUNTING = "eligibility"
 
 logger = logging.getLogger(__name__)
@@ -40,17 +40,17 @@ Progress = Callable[[JobDone], None]
 
 
 class LeaseLostError(Exception):
-    """Somebody gave this run up while we were still at it."""
+    """Says that somebody gave this run up while we were still at it."""
 
 
 def logged_days() -> list[date]:
-    """The days of the visit log, oldest first."""
+    """Lists the days of the visit log, oldest first."""
     return list_days(settings.VISIT_LOG_DIR)
 
 
 @transaction.atomic
 def create_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
-    """A queued run; the same days already waiting are not queued twice. Nor are those that the same
+    """Queues a run; the same days already waiting are not queued twice. Nor are those that the same
     person asked for a moment ago: who clicks twice may find the first run started."""
     if requested_by is not None and not may_start(requested_by, "report_run"):
         raise PermissionDenied("Only analysts and administrators of the exchange run reports.")
@@ -93,14 +93,16 @@ def request_run(*, first_day: date, last_day: date, requested_by: User | None = 
 
 
 def request_nightly(*, today: date) -> list[ReportRun]:
-    """Yesterday, and whatever of the log was never reported, as few runs as there are gaps."""
+    """Asks for yesterday, and whatever of the log was never reported, in as few runs as there are
+    gaps."""
     return [
         request_run(first_day=first, last_day=last) for first, last in stretches(due_days(today))
     ]
 
 
 def due_days(today: date) -> list[date]:
-    """Yesterday is due even if it was reported: its log was perhaps not complete then."""
+    """Lists days to report. Yesterday is due even if it was reported: its log was perhaps not
+    complete then."""
     yesterday = today - timedelta(days=1)
     reported = set(DailyVisits.objects.values_list("day", flat=True).distinct())
     due = [
@@ -112,7 +114,7 @@ def due_days(today: date) -> list[date]:
 
 
 def stretches(days: Iterable[date]) -> Iterator[tuple[date, date]]:
-    """Ascending days as (first, last) of each unbroken row of days."""
+    """Yields ascending days as (first, last) of each unbroken row of days."""
     ordered = list(days)
     if not ordered:
         return
@@ -164,7 +166,8 @@ def give_up_silent(*, now: datetime | None = None) -> int:
 
 
 def sweep() -> None:
-    """Every minute: fails the run that lost its worker, starts the one whose message was lost."""
+    """Fails the run that lost its worker, starts the one whose message was lost; called every
+    minute."""
     give_up_silent()
     start_next()
 
@@ -178,7 +181,7 @@ def start_next() -> None:
 
 
 def work(run: ReportRun, on_day: Progress | None) -> None:
-    """Job, load, done; whatever fails is written down for the people who wait."""
+    """Runs the job and loads its tables; whatever fails is written down for the people who wait."""
     try:
         days = count_days(run, on_day)
         load_summary(run=run, days=days)
@@ -268,7 +271,7 @@ def load_summary(*, run: ReportRun, days: list[JobDone]) -> None:
 
 
 def fail(run: ReportRun, message: str) -> None:
-    """Only a run that is still ours: one that was given up has its message already."""
+    """Fails a run that is still ours: one that was given up has its message already."""
     ReportRun.objects.filter(pk=run.pk, status=ReportRun.Status.RUNNING).update(
         status=ReportRun.Status.FAILED, finished_at=timezone.now(), error=message
     )

@@ -1,4 +1,4 @@
-"""The analyst's pages: eligible visits by day, publisher and campaign, and the runs behind them."""
+"""Shows analysts eligible visits by day, publisher and campaign, and the runs behind them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def show_eligible_visits(request: HttpRequest) -> HttpResponse:
 
 
 def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
-    """The report, or what was chosen if that is more than anybody could wait for."""
+    """Reads the report, or what was chosen if that is more than anybody could wait for."""
     try:
         report = read_report(selection, sort)
     except TooManyNamedError:
@@ -63,7 +63,8 @@ def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
 
 
 def find_without(request: HttpRequest, report: Report) -> dict[str, Any]:
-    """What has no eligible visit, and why: the one campaign that was asked for, or all of those."""
+    """Finds what has no eligible visit, and why: the one campaign that was asked for, or all of
+    those."""
     selection = report.selection
     if selection.campaign is None:
         before = request.GET.get("before", "")
@@ -104,7 +105,8 @@ def start_run(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_runs(request: HttpRequest) -> HttpResponse:
-    """Polled by the page; says when a run ended since the last look, so that it reads anew."""
+    """Shows runs to a page that polls; says when one ended since the last look, so that it reads
+    anew."""
     context = runs_context()
     response = render(request, "reports/_runs.html", context)
     seen = request.GET.get("seen")
@@ -135,6 +137,6 @@ def read_form(request: HttpRequest) -> ReportForm:
 
 
 def last_days() -> tuple[date, date]:
-    """What the page shows before the first report."""
+    """Finds the days that the page shows before the first report."""
     yesterday = timezone.now().date() - timedelta(days=1)
     return yesterday - timedelta(days=DEFAULT_DAYS - 1), yesterday
