@@ -29,7 +29,7 @@ app.conf.beat_schedule = {
         "task": "findings.check_all",
         "schedule": crontab(hour=str(settings.NIGHTLY_REPORT_HOUR_UTC), minute="45"),
     },
-    # Looks at the edits of some seconds as one.
+    # Edits of some seconds are looked at as one.
     "check of bookings that changes touch": {
         "task": "findings.check_changed",
         "schedule": 20.0,

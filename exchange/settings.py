@@ -23,9 +23,9 @@ SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
 VISIT_LOG_DIR = env_place("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_place("TREELINE_REPORT_DIR", VAR_DIR / "reports")
-# Read by builds, so it is on a disk of theirs wherever the reports are.
+# Builds read it, so it is on a disk of theirs wherever the reports are.
 TRUTH_RATES_FILE = (REPORT_DIR if isinstance(REPORT_DIR, Path) else VAR_DIR) / "truth_rates.json"
-# The address that people are told for ad servers.
+# Where ad servers ask, as people are told it.
 SERVING_URL = env_text(
     "TREELINE_SERVING_URL",
     f"http://{env_text('TREELINE_SERVING_ADDRESS') or DEFAULT_ADDRESS}",

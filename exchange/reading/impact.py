@@ -166,7 +166,7 @@ class Gate:
     def _list_edges(
         self, booking: Booking, graph: SavedGraph, cheapest: dict[tuple[int, int, int], Path]
     ) -> tuple[int, ...]:
-        """Lists all edges that a path of the booking may take."""
+        """All that a path of the booking may take."""
         if booking.policy == Booking.Policy.ANY:
             ends = booking.publisher_id, booking.campaign.advertiser_id
             return tuple(graph.between(*ends, max_hops=booking.hop_limit).links)
@@ -174,7 +174,7 @@ class Gate:
         return path.edge_ids if path else ()
 
     def _walk(self, booking: Booking, edge_ids: tuple[int, ...]) -> Rows:
-        """Walks in rounds, for all rows at once, to whom a visit can reach in so many hops."""
+        """In rounds, for all rows at once: whom a visit can reach in so many hops."""
         everyone = np.ones(len(self._counter.sample), dtype=bool)
         reached = {booking.publisher_id: everyone}
         for _ in range(booking.hop_limit):
@@ -187,7 +187,7 @@ class Gate:
         return reached.get(booking.campaign.advertiser_id, ~everyone)
 
     def _passes(self, edge: Edge) -> Rows:
-        """Finds the rows that an edge's rule lets by; one that does not compile lets none."""
+        """A rule that does not compile lets nothing by."""
         if edge.pk not in self._passing:
             try:
                 rule = self._reader.read(edge.expression, edge.seller.organisation_id)

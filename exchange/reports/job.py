@@ -24,9 +24,9 @@ from django.conf import settings
 BEAT_SECONDS = 5.0
 STOP_SECONDS = 10.0
 TAIL_LINES = 40
-# Says that the job could not start; its last line says why: no Java, no snapshot, wrong arguments.
+# The job could not start, and its last line says why: no Java, no snapshot, wrong arguments.
 EXIT_UNABLE = 2
-# Says that a job of a day failed; its line says which, and why.
+# A job of a day failed; its line says which, and why.
 EXIT_FAILED = 4
 
 

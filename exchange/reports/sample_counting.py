@@ -68,7 +68,7 @@ class Counter:
         return self.judge(expression.root, expression).true & self.can_count()
 
     def can_count(self) -> Rows:
-        """Leaves out visits that lack a required attribute: they are eligible for nothing."""
+        """A visit that lacks a required attribute is eligible for nothing."""
         says = [self._test(f"{name} is missing").false for name in self.sample.required]
         return reduce(np.logical_and, says, np.ones(len(self.sample), dtype=bool))
 

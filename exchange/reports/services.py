@@ -32,7 +32,7 @@ MAX_NIGHTLY_DAYS = 14
 SILENCE = timedelta(minutes=2)
 SECOND_CLICK = timedelta(seconds=5)
 RUN_TASK = "reports.run"
-# The one job whose tables are loaded into Postgres.
+# The job whose tables are loaded.
 COUNTING = "eligibility"
 
 logger = logging.getLogger(__name__)
@@ -93,8 +93,7 @@ def request_run(*, first_day: date, last_day: date, requested_by: User | None = 
 
 
 def request_nightly(*, today: date) -> list[ReportRun]:
-    """Asks for yesterday, and whatever of the log was never reported, in as few runs as there are
-    gaps."""
+    """Yesterday, and whatever of the log was never reported, as few runs as there are gaps."""
     return [
         request_run(first_day=first, last_day=last) for first, last in stretches(due_days(today))
     ]
@@ -181,7 +180,7 @@ def start_next() -> None:
 
 
 def work(run: ReportRun, on_day: Progress | None) -> None:
-    """Runs the job and loads its tables; whatever fails is written down for the people who wait."""
+    """Job, load, done; whatever fails is written down for the people who wait."""
     try:
         days = count_days(run, on_day)
         load_summary(run=run, days=days)
@@ -271,7 +270,7 @@ def load_summary(*, run: ReportRun, days: list[JobDone]) -> None:
 
 
 def fail(run: ReportRun, message: str) -> None:
-    """Fails a run that is still ours: one that was given up has its message already."""
+    """Only a run that is still ours: one that was given up has its message already."""
     ReportRun.objects.filter(pk=run.pk, status=ReportRun.Status.RUNNING).update(
         status=ReportRun.Status.FAILED, finished_at=timezone.now(), error=message
     )

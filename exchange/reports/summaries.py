@@ -55,7 +55,7 @@ LOADED = {
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the tables say besides: visits at publishers that the exchange does not know, and values
+    """What the tables say beside: visits at publishers that the exchange does not know, and values
     that were of a wrong type."""
 
     unknown_visits: int

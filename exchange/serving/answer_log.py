@@ -54,8 +54,8 @@ class AnswerLog(KeptLog):
         return next(self._numbers) % self.every == 0
 
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
-        """Makes one table by columns, with bookings as the arrays that they are: a list of numbers
-        for each would hold the interpreter for half a second, and every request with it."""
+        """One, by columns, and bookings as the arrays that they are: a list of numbers for each
+        would hold the interpreter for half a second, and every request with it."""
         visits = list(read_visits(kept))
         ids = [numpy.sort(each.booking_ids) for each in kept if each.booking_ids is not None]
         ends = numpy.cumsum([0, *map(len, ids)])

@@ -113,8 +113,8 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 @login_not_required
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers whether eligibility is answered. That takes the snapshot alone, so a database, broker
-    or worker that is away degrades a server and does not take it out of traffic."""
+    """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
+    broker or worker that is away degrades a server and does not take it out of traffic."""
     service = service_for(settings.SNAPSHOT_DIR)
     live = service.live
     state = service.recovery or "ok" if live else "none loaded"
@@ -130,7 +130,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None]:
-    """Asks the database; one that answers and has no tables yet is there, and builds nothing."""
+    """A database that answers and has no tables yet is there, and builds nothing."""
     try:
         with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")

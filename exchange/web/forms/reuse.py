@@ -107,8 +107,7 @@ class ValueListForm(SavingForm):
         return upload
 
     def given(self) -> GivenValues | None:
-        """Reads the values; None if the person gave none. Raises `ValidationError` for what cannot
-        be read."""
+        """None if the person gave none. Raises `ValidationError` for what cannot be read."""
         upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
         text: str = self.cleaned_data.get("text") or ""
         if upload is None and not text.strip():

@@ -1,4 +1,4 @@
-"""Shows the tabs of a campaign beside its targeting: bookings with their offers, tests, the API."""
+"""The tabs of a campaign beside its targeting: bookings with their offers, tests, and the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows analysts eligible visits by day, publisher and campaign, and the runs behind them."""
+"""The analyst's pages: eligible visits by day, publisher and campaign, and the runs behind them."""
 
 from __future__ import annotations
 
@@ -105,8 +105,7 @@ def start_run(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_runs(request: HttpRequest) -> HttpResponse:
-    """Shows runs to a page that polls; says when one ended since the last look, so that it reads
-    anew."""
+    """Polled by the page; says when a run ended since the last look, so that it reads anew."""
     context = runs_context()
     response = render(request, "reports/_runs.html", context)
     seen = request.GET.get("seen")
