@@ -1,4 +1,4 @@
-"""A worker that could not acknowledge a message connects anew.
+"""Makes a worker that could not acknowledge a message connect anew.
 
 Celery logs that and goes on; but the message still counts among those that the worker may have at
 once, so one with a single process would never take another, and seem to be well.
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Request(request.Request):
-    """Named in the settings as the class of every task's requests."""
+    """A task's request; the settings name this class for all of them."""
 
     # Celery's own; its stubs do not tell them.
     _on_ack: Callable[[logging.Logger, tuple[type[Exception], ...]], None]

@@ -20,7 +20,7 @@ silent = Circuit(pause_seconds=5)
 
 
 def announce(task: str, arguments: Sequence[object] = ()) -> bool:
-    """Whether a message is on its way."""
+    """Sends a message; tells whether it is on its way."""
     if silent.is_open:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What Redis knows of the queues beside their messages: who takes them, since when the first waits.
+"""Asks Redis about the queues beside their messages: who takes them, since when the first waits.
 
 Every question has a time-out, and none is put to a worker.
 """
@@ -21,13 +21,14 @@ from exchange.queues import QUEUES
 
 SENT_AT = "sent_at"
 TAKEN_KEY = "treeline:taken:"
-# Some heartbeats of a worker.
+# A queue counts as taken for so long: some heartbeats of a worker.
 TAKEN_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """`waiting_since` is the time of the oldest message, None if there is none."""
+    """A queue as it is. `waiting_since` is the time of the oldest message, None if there is
+    none."""
 
     name: str
     is_taken: bool
@@ -57,7 +58,8 @@ def note_taken(queues: Iterable[str]) -> None:
 
 
 def look_at_queues() -> list[QueueState]:
-    """One round trip. Messages come in on the left of a list and are taken from the right."""
+    """Looks at all queues in one round trip. Messages come in on the left of a list and are taken
+    from the right."""
     with connect().pipeline(transaction=False) as pipeline:
         for queue in QUEUES:
             pipeline.exists(TAKEN_KEY + queue.name)
@@ -70,7 +72,7 @@ def look_at_queues() -> list[QueueState]:
 
 
 def read_sent_at(message: bytes | None) -> float | None:
-    """None also for a message that was not sent by us."""
+    """Reads when a message was sent; None also for one that was not sent by us."""
     if message is None:
         return None
     sent_at = json.loads(message).get("headers", {}).get(SENT_AT)

@@ -1,5 +1,5 @@
-"""The Celery application: where tasks are found, what beat starts by itself, and what is noted
-about messages and workers for others to see."""
+"""Sets up the Celery application: where tasks are found, what beat starts by itself, and what is
+noted about messages and workers for others to see."""
 
 import logging.config
 import os
@@ -60,8 +60,8 @@ app.conf.beat_schedule = {
 @celeryd_init.connect  # a worker has something to say before it sets up its logging
 @setup_logging.connect
 def log_as_others_do(loglevel: int | str | None = None, **_rest: object) -> None:
-    """JSON lines, as the settings have it; Celery's own set-up would replace them. Of the levels
-    that the settings and the command name, the quieter one counts."""
+    """Logs JSON lines, as the settings have it; Celery's own set-up would replace them. Of the
+    levels that the settings and the command name, the quieter one counts."""
     logging.config.dictConfig(settings.LOGGING)
     logging.captureWarnings(True)
     root = logging.getLogger()
@@ -70,11 +70,12 @@ def log_as_others_do(loglevel: int | str | None = None, **_rest: object) -> None
 
 @before_task_publish.connect
 def note_sent(headers: dict[str, Any], **_rest: object) -> None:
-    """Celery's messages do not say since when they wait."""
+    """Notes when a message is sent: Celery's own do not say since when they wait."""
     headers[broker.SENT_AT] = time.time()
 
 
 @heartbeat_sent.connect
 def note_taken(**_rest: object) -> None:
-    """Every two seconds, by the process that hands tasks to its children."""
+    """Notes every two seconds, in the process that hands tasks to its children, which queues it
+    takes."""
     broker.note_taken(app.amqp.queues.consume_from)

@@ -10,7 +10,7 @@ FALSE_WORDS = {"0", "false", "no", "off", ""}
 
 
 class SettingError(ValueError):
-    """A variable has a value that nobody can mean; the text names it."""
+    """Names a variable that has a value that nobody can mean."""
 
 
 def env_text(name: str, default: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The kinds of things that people edit: each said once, here; other tables are made from this one.
+"""Lists the kinds of things that people edit: each said once, here; other tables are made from it.
 
 In code a kind has one name (`value_list`), that of what roles may edit, of its services
 (`save_value_list`) and of their argument. How addresses, tables and sentences spell it follows. A
@@ -27,11 +27,11 @@ KindName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """`owner` leads from an object to its organisation; those at the end of `readers` see it too.
-    Without an owner it is the exchange's own, and everyone reads it. What is `shared` by the
-    exchange's organisation is read, and used by name, by everyone. `column` is a shorter way to the
-    owner that the database keeps, for queries: an object in memory may not have it yet. While the
-    campaign that it is of is a draft (`is_of_campaign`), readers do not see it."""
+    """Whose an object is. `owner` leads from it to its organisation; those at the end of `readers`
+    see it too. Without an owner it is the exchange's own, and everyone reads it. What is `shared`
+    by the exchange's organisation is read, and used by name, by everyone. `column` is a shorter way
+    to the owner that the database keeps, for queries: an object in memory may not have it yet.
+    While the campaign that it is of is a draft (`is_of_campaign`), readers do not see it."""
 
     owner: str | None
     readers: tuple[str, ...] = ()
@@ -46,7 +46,8 @@ class Belonging:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`plural` is its word within a sentence, `joins` what its pages read with a row. Of the rest:
+    """A kind. `plural` is its word within a sentence, `joins` what its pages read with a row. Of
+    the rest:
 
     - `listed_as`: what its list is called, if not by the plural;
     - `made_by`: the side that one must be able to take to make one; empty: anybody may;
@@ -69,33 +70,34 @@ class Kind:
 
     @property
     def slug(self) -> str:
-        """Names the kind in the names of addresses: `value-list-detail`."""
+        """Spells the kind in the names of addresses: `value-list-detail`."""
         return self.name.replace("_", "-")
 
     @property
     def folder(self) -> str:
-        """The first part of its addresses."""
+        """Spells the first part of its addresses."""
         return (self.listed_as or self.plural).lower().replace(" ", "-")
 
     @property
     def label(self) -> str:
-        """Names the kind's list, as a heading."""
+        """Writes the name of the kind's list, as a heading."""
         words = self.listed_as or self.plural
         return words[0].upper() + words[1:]
 
     @property
     def word(self) -> str:
-        """Names the kind in a sentence, and in the table of changes."""
+        """Writes the kind's word in a sentence, and in the table of changes."""
         return self.name.replace("_", " ")
 
     @property
     def model_name(self) -> str:
-        """Names the model as Django spells it in `_meta`."""
+        """Spells the model as Django does in `_meta`."""
         return self.model.rpartition(".")[2].lower()
 
     @property
     def has_past(self) -> bool:
-        """What the market keeps is retired, never deleted, and shows its history."""
+        """Tells whether the market keeps it: then it is retired, never deleted, and shows its
+        history."""
         return self.model.startswith("market.")
 
     def url_name(self, page: str) -> str:

@@ -1,4 +1,4 @@
-"""Log lines as JSON objects, for any log collector; each names the web request that it is about."""
+"""Writes log lines as JSON objects, for any log collector; each names its web request."""
 
 import json
 import logging

@@ -29,7 +29,7 @@ OPTIONS: dict[str, int | bool | str] = {
     "channel_timeout": 30,  # seconds without a byte
     "cleanup_interval": 5,
     "max_request_header_size": 64 * 1024,
-    # More than this waits on disk for its reader, and no thread does.
+    # An answer that is larger waits on disk for its reader, and no thread does.
     "outbuf_overflow": 1024 * 1024,
     "outbuf_high_watermark": 4 * 1024**3,
     "clear_untrusted_proxy_headers": False,  # Django decides whom it trusts
@@ -70,7 +70,7 @@ def load_application() -> WSGIApplication:
     from exchange.site.waits import limit_waits_of_pages
     from exchange.wsgi import application
 
-    # It tells of every request that waits for a thread.
+    # Silenced: it tells of every request that waits for a thread.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     limit_waits_of_pages()
     watch.start()
@@ -82,7 +82,7 @@ def load_application() -> WSGIApplication:
 
 
 def stop(_number: int, _frame: FrameType | None) -> None:
-    """Waitress finishes what its threads are at."""
+    """Ends the process; Waitress finishes what its threads are at."""
     raise SystemExit(0)
 
 

@@ -1,5 +1,5 @@
-"""Which tasks wait in which queue, how long each may run, and how long the first of a queue may
-wait before something is wrong.
+"""Says which tasks wait in which queue, how long each may run, and how long the first of a queue
+may wait before something is wrong.
 
 A queue is what may wait for each other: changes and builds never wait for checks or reports. The
 launcher and docker/compose.yml say which worker takes which queues. Of builds and of reports one
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 MINUTE = 60
 HOUR = 60 * MINUTE
-# Between being asked to stop, which a task may answer by tidying up, and being killed.
+# From asking a task to stop, which it may answer by tidying up, to killing it.
 GRACE_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`seconds_of` are the tasks, with the time each may take."""
+    """A queue; `seconds_of` are the tasks, with the time each may take."""
 
     name: str
     longest_wait_seconds: int

@@ -111,7 +111,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    # The last one: it turns the answer to a locked-out log-in into our page.
+    # Comes last: it turns the answer to a locked-out log-in into our page.
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -157,7 +157,7 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
-    # Of workers and commands; pages have their own limits (site/waits.py).
+    # For workers and commands; pages have their own limits (site/waits.py).
     "options": "-c idle_in_transaction_session_timeout=10min",
     **DATABASES["default"].get("OPTIONS", {}),
 }
@@ -192,13 +192,13 @@ CELERY_TASK_ANNOTATIONS = {
     **queues.limits(),
 }
 NIGHTLY_REPORT_HOUR_UTC = env_int("TREELINE_NIGHTLY_REPORT_HOUR", 2)
-# At the end of a day, which is then counted with what is built.
+# Builds at the end of a day, which is then counted with what was built.
 NIGHTLY_BUILD_HOUR_UTC = env_int("TREELINE_NIGHTLY_BUILD_HOUR", 0)
 SPARK_MASTER = env_text("TREELINE_SPARK_MASTER", "local[2]")
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
-    # The first one: it refuses before anybody compares a password.
+    # Comes first: it refuses before anybody compares a password.
     "axes.backends.AxesStandaloneBackend",
     "exchange.accounts.backends.DemoAwareBackend",
 ]
@@ -209,15 +209,15 @@ AUTH_PASSWORD_VALIDATORS = [
 AXES_HANDLER = "axes.handlers.database.AxesDatabaseHandler"
 AXES_FAILURE_LIMIT = env_int("TREELINE_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = timedelta(minutes=env_int("TREELINE_LOCK_OUT_MINUTES", 15))
-# By name and address together: nobody can lock a person out from elsewhere.
+# Locks by name and address together: nobody can lock a person out from elsewhere.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-# By address alone, whatever the names (`accounts.addresses`). Of several hundred people behind one
+# Slows an address, whatever the names (`accounts.addresses`). Of several hundred people behind one
 # address some mistype in five minutes, not thirty; a program gets 30 guesses where it had no limit,
 # and whoever shares its address waits five minutes at most.
 ADDRESS_ATTEMPTS = env_int("TREELINE_ADDRESS_ATTEMPTS", 30)
 ADDRESS_MINUTES = env_int("TREELINE_ADDRESS_MINUTES", 5)
-# Else the page could not say how long it takes.
+# A lock that grew with each attempt would make the page's waiting time wrong.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "exchange.accounts.throttling.client_address"
 AXES_LOCKOUT_CALLABLE = "exchange.accounts.throttling.show_lock_out"

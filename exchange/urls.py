@@ -1,4 +1,5 @@
-"""Where Django's pages live. Ad servers are answered by another process (`exchange.serving`)."""
+"""Lists where Django's pages live. Ad servers are answered by another process
+(`exchange.serving`)."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -1,4 +1,4 @@
-"""The pages, the REST API and the admin as one WSGI application; `exchange.pages` serves it.
+"""Loads pages, REST API and admin as one WSGI application; `exchange.pages` serves it.
 
 Ad servers are answered by a process of their own (`exchange.serving`).
 """

@@ -1,4 +1,4 @@
-"""One address that tries many names is slowed: failed log-ins are counted per address, too.
+"""Slows one address that tries many names: failed log-ins are counted per address, too.
 
 Counted in Postgres, by minutes, beside what django-axes counts per name and address. A turn is
 taken before the password is compared and given back if it was right: attempts at the same time are
@@ -46,7 +46,7 @@ class Turn:
 
 
 class SlowedError(Exception):
-    """Too many attempts of this address have failed; `seconds` until it may try again."""
+    """Says that too many attempts of this address have failed; `seconds` until it may try again."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"again in {seconds} s")
@@ -54,7 +54,7 @@ class SlowedError(Exception):
 
 
 def take_turn(request: HttpRequest, *, now: datetime | None = None) -> Turn | None:
-    """None where nothing is counted: the browser is known under this name."""
+    """Counts an attempt; None where nothing is counted: the browser is known under this name."""
     name = request.POST.get("username", "")
     address = home_of(client_address(request))
     if address is None or is_known(request, name):
@@ -76,7 +76,7 @@ def take_turn(request: HttpRequest, *, now: datetime | None = None) -> Turn | No
 
 
 def home_of(address: str | None) -> str | None:
-    """Who has an IPv6 address has billions of them."""
+    """Cuts an IPv6 address down to its network: who has one address has billions of them."""
     if address is None:
         return None
     try:
@@ -89,7 +89,8 @@ def home_of(address: str | None) -> str | None:
 
 
 def is_known(request: HttpRequest, name: str) -> bool:
-    """Signed: nobody else writes such a cookie. It opens nothing but the door to the password."""
+    """Tells whether the browser has a cookie, signed by us, for this name. It opens nothing but the
+    door to the password."""
     try:
         known = signing.loads(
             request.COOKIES.get(KNOWN_COOKIE, ""), salt=KNOWN_COOKIE, max_age=KNOWN_SECONDS

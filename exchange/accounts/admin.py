@@ -1,5 +1,5 @@
-"""Organisations and people in the operators' admin. Only an organisation's name is edited here;
-people have pages of their own."""
+"""Shows organisations and people in the operators' admin. Only an organisation's name is edited
+here; people have pages of their own."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class OperatorsAdmin(AdminSite):
         return is_exchange_operator(request.user)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
-        """The exchange's own log-in, which counts failed attempts."""
+        """Sends people to the exchange's own log-in, which counts failed attempts."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied("This is for the exchange's operators.")
         answer: HttpResponseRedirect = redirect_to_login(request.GET.get("next", "/admin/"))
@@ -36,8 +36,8 @@ class OperatorsAdmin(AdminSite):
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Everyone of the exchange looks; nobody changes anything, unless a subclass names `changeable`
-    fields, which its administrators may change."""
+    """An admin that everyone of the exchange reads; nobody changes anything, unless a subclass
+    names `changeable` fields, which its administrators may change."""
 
     changeable: tuple[str, ...] = ()
     show_full_result_count = False

@@ -1,4 +1,4 @@
-"""How people log in."""
+"""Decides how people log in."""
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend

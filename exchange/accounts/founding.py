@@ -1,4 +1,4 @@
-"""The beginning of an exchange: the organisation that runs it, and its first administrator."""
+"""Founds an exchange: makes the organisation that runs it, and its first administrator."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from exchange.accounts.password_links import make_link
 
 
 class AlreadyFoundedError(Exception):
-    """There is an operator already; nothing was changed."""
+    """Says that there is an operator already; nothing was changed."""
 
 
 @transaction.atomic
 def found_exchange(
     *, organisation: str, username: str, email: str = "", password: str | None = None
 ) -> tuple[User, str | None]:
-    """The administrator; without a password also the secret of a link with which they choose one.
-    Of two who found it at once the second one is refused."""
+    """Makes the administrator; without a password also the secret of a link with which they choose
+    one. Of two who found it at once the second one is refused."""
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE accounts_organisation IN SHARE ROW EXCLUSIVE MODE")
     if founded := Organisation.objects.filter(is_operator=True).first():
@@ -40,7 +40,7 @@ def found_exchange(
 
 
 def find_founded() -> str | None:
-    """Who runs the exchange; None before it was founded."""
+    """Finds who runs the exchange; None before it was founded."""
     return Organisation.objects.filter(is_operator=True).values_list("name", flat=True).first()
 
 

@@ -70,7 +70,7 @@ class User(AbstractUser):
 
     @property
     def post(self) -> str:
-        """The role in words, and for whom, unless it is the exchange itself."""
+        """Says the role in words, and for whom, unless it is the exchange itself."""
         role = self.get_role_display()
         if self.organisation is None or self.organisation.is_operator:
             return role
@@ -78,8 +78,8 @@ class User(AbstractUser):
 
 
 class PasswordLink(models.Model):
-    """Lets a person choose a password, once, before it ends. Only the hash of its secret is kept.
-    A newer one, or a chosen password, ends those before: `ended_at`."""
+    """A link with which a person chooses a password, once, before it ends. Only the hash of its
+    secret is kept. A newer one, or a chosen password, ends those before: `ended_at`."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="password_links")
     hash = models.CharField(max_length=64, unique=True)

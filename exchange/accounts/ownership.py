@@ -1,4 +1,4 @@
-"""Whose an object is, and who may see and change it: asked about one object at a time.
+"""Decides whose an object is, and who may see and change it: asked about one object at a time.
 
 Queries over the market, and how much of an object others see, are `market.visibility`; roles alone
 are `permissions`.
@@ -19,11 +19,11 @@ from exchange.kinds import KINDS, Belonging, Kind
 
 Person = User | AnonymousUser
 
-# By model, as Django spells it.
+# The kinds by model name, as Django spells it.
 KIND_OF_MODEL: dict[str, Kind] = {kind.model_name: kind for kind in KINDS.values()}
 BELONGINGS: dict[str, Belonging] = {
     **{kind.model_name: kind.belonging for kind in KINDS.values() if kind.belonging is not None},
-    # Counted, not edited.
+    # Rows that are counted, not edited, and so are no kind.
     "eligiblevisits": Belonging("campaign__advertiser__organisation", ("publisher__organisation",)),
 }
 
@@ -56,7 +56,8 @@ def is_of_operator(obj: Model) -> bool:
 
 
 def may_change(user: Person, obj: Model) -> bool:
-    """Asks no more than the object itself holds: for lists and buttons."""
+    """Tells whether a person may change it, from what the object itself holds: for lists and
+    buttons."""
     kind = kind_of(obj)
     return kind is not None and may_edit(user, kind.name) and owns(user, obj)
 
@@ -98,7 +99,7 @@ def organisation_id_of(user: Person) -> int | None:
 
 
 def owner_id_of(obj: Model) -> int | None:
-    """The organisation that an object belongs to; None if it is the exchange's own."""
+    """Finds the organisation that an object belongs to; None if it is the exchange's own."""
     owner = belonging_of(obj).owner
     return follow(obj, owner) if owner else None
 
@@ -108,12 +109,13 @@ def belonging_of(model: Model | type[Model]) -> Belonging:
 
 
 def kind_of(model: Model | type[Model]) -> Kind | None:
-    """None for what people do not edit."""
+    """Finds the kind of a model; None for what people do not edit."""
     return KIND_OF_MODEL.get(str(model._meta.model_name))
 
 
 def follow(obj: Model, path: str) -> int | None:
-    """The id at the end of `seller__organisation`; None where something on the way is not set."""
+    """Finds the id at the end of `seller__organisation`; None where something on the way is not
+    set."""
     *steps, last = path.split("__")
     current: Any = obj
     try:

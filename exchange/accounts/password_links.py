@@ -1,4 +1,4 @@
-"""Links with which a person chooses a password: made for an invitation or a reset, used once.
+"""Makes links with which a person chooses a password: for an invitation or a reset, used once.
 
 Whoever has a link is believed to be the person it is for. So its secret is 256 random bits of which
 only the hash is kept, it ends by itself, and a newer one ends those before. Who may make one for
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SECRET_BYTES = 32
 MAILED_LIFE = timedelta(hours=1)
-# Nobody's mailbox is filled by somebody who knows their name.
+# Keeps anybody who knows a person's name from filling their mailbox.
 BETWEEN_MAILS = timedelta(minutes=5)
 MAIL = """Hello {name},
 
@@ -40,7 +40,8 @@ If it was not you, nothing has changed and there is nothing to do.
 
 
 class LinkEndedError(ValidationError):
-    """It was used, has expired, or a newer one was made; or its person may not log in any more."""
+    """Says that a link was used, has expired, or a newer one was made; or its person may not log in
+    any more."""
 
     def __init__(self) -> None:
         super().__init__("This link was used, has expired, or a newer one was made.", code="ended")
@@ -50,7 +51,8 @@ class LinkEndedError(ValidationError):
 def make_link(
     *, person: User, life: timedelta, by: User | None = None, seed: bytes | None = None
 ) -> str:
-    """Its secret, which cannot be had again, except by the form that drew it from its seed."""
+    """Makes a link and returns its secret, which cannot be had again, except by the form that drew
+    it from its seed."""
     secret = draw_secret(seed, SECRET_BYTES)
     User.objects.select_for_update(of=("self",)).get(pk=person.pk)
     if usable_links(secret).filter(person=person).exists():
@@ -64,7 +66,8 @@ def make_link(
 
 
 def hash_secret(secret: str) -> str:
-    """256 random bits: nothing to guess, so a fast hash without salt is enough."""
+    """Hashes a secret of 256 random bits: nothing to guess, so a fast hash without salt is
+    enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

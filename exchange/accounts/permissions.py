@@ -1,4 +1,4 @@
-"""Which role may change what: one table, asked by services, pages and the API alike.
+"""Says which role may change what: one table, asked by services, pages and the API alike.
 
 Knows roles only; what belongs to which organisation is not decided here.
 """
@@ -34,8 +34,8 @@ MAY_START: dict[Role, frozenset[Job]] = {
 
 
 def is_exchange_operator(user: User | AnonymousUser) -> bool:
-    """Sees everything, and changes what the role allows. The very first administrator has no
-    organisation yet and must be able to make one."""
+    """Tells whether a person sees everything, and changes what the role allows. The very first
+    administrator has no organisation yet and must be able to make one."""
     if not isinstance(user, User) or not user.is_active:
         return False
     return user.is_superuser or (user.organisation is not None and user.organisation.is_operator)
@@ -51,8 +51,9 @@ def may_edit(user: User | AnonymousUser, kind: KindName) -> bool:
 
 
 def may_start(user: User | AnonymousUser, job: Job) -> bool:
-    """Start by hand; what the schedule starts asks nobody. Builds and reports cover everybody's
-    market, so only the exchange's people do; a saved change starts its build by itself."""
+    """Tells whether a person may start a job by hand; what the schedule starts asks nobody. Builds
+    and reports cover everybody's market, so only the exchange's people do; a saved change starts
+    its build by itself."""
     if not isinstance(user, User) or not is_exchange_operator(user):
         return False
     return job in MAY_START[Role(user.role)]

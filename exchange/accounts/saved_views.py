@@ -9,7 +9,7 @@ from django.http import QueryDict
 from exchange.accounts.models import SavedView, User
 
 MOST_VIEWS = 30
-# Where one is in a list is no part of how one likes to see it.
+# Parameters that say where one is in a list, which is no part of how one likes to see it.
 PLACES = ("after", "before")
 
 

@@ -1,4 +1,4 @@
-"""Secrets that a form makes once, however often it is sent.
+"""Draws secrets that a form makes once, however often it is sent.
 
 A page whose form makes a secret carries a token. The secret is drawn from the token and from what
 was filled in: a second click, or a form that is sent again, draws the same one, and a constraint
@@ -21,7 +21,7 @@ from exchange.accounts.models import User
 
 TOKEN_BYTES = 32
 TOKEN_FIELD = "form_token"  # noqa: S105  (a name)
-# Who sends a form twice by mistake does so at once; later the secret stays with who has it.
+# A form that is sent twice by mistake is sent at once; later its secret is not shown again.
 SHOWN_AGAIN = timedelta(minutes=10)
 
 Filled = Iterable[tuple[str, Sequence[object]]]
@@ -32,7 +32,8 @@ def new_token(by: User) -> str:
 
 
 def read_seed(*, token: str, by: User, filled: Filled) -> bytes | None:
-    """None without a token of ours that was given to this person: then nothing is drawn twice."""
+    """Makes the seed of a filled form; None without a token of ours that was given to this person:
+    then nothing is drawn twice."""
     try:
         signer_of(by).unsign(token)
     except BadSignature:

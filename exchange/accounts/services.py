@@ -1,4 +1,4 @@
-"""Organisations and people: made, changed and ended, by those who may.
+"""Makes, changes and ends organisations and people, for those who may.
 
 `by` is the person who asks. The secret of a link is returned once and never kept; `seed` is what a
 form draws it from (`seeds`), so that one that is sent twice makes one of them.
@@ -20,7 +20,7 @@ from exchange.uniqueness import save_unique
 
 @transaction.atomic
 def save_organisation(*, organisation: Organisation, by: User) -> None:
-    """Who runs the exchange is decided when it is founded, and not here."""
+    """Saves an organisation. Who runs the exchange is decided when it is founded, and not here."""
     require_edit(by, "organisation")
     if organisation._state.adding:
         organisation.is_operator = False
@@ -30,8 +30,8 @@ def save_organisation(*, organisation: Organisation, by: User) -> None:
 
 @transaction.atomic
 def save_person(*, person: User, by: User, seed: bytes | None = None) -> str | None:
-    """The secret of a new person's invitation, to be handed over once: with it they choose a
-    password. None for one who was there before."""
+    """Saves a person; returns the secret of a new one's invitation, to be handed over once: with it
+    they choose a password. None for one who was there before."""
     refuse_own_end(person, by)
     require_person(person, by)
     if not person._state.adding:
@@ -45,7 +45,7 @@ def save_person(*, person: User, by: User, seed: bytes | None = None) -> str | N
 
 
 def find_just_made(*, username: str, reader: User, seed: bytes | None) -> tuple[User, str] | None:
-    """The person whom the same form made a moment ago, with the secret that it drew for them,
+    """Finds the person whom the same form made a moment ago, with the secret that it drew for them,
     unless they have used it."""
     if seed is None:
         return None
@@ -56,22 +56,23 @@ def find_just_made(*, username: str, reader: User, seed: bytes | None) -> tuple[
 
 
 def require_person(person: User, by: User) -> None:
-    """Who sees everything is not to be had through an organisation they happen to belong to."""
+    """Requires the right to change a person. A superuser sees everything, so only the exchange's
+    operators may change one, whatever organisation they belong to."""
     require_change(by, person)
     if person.is_superuser and not is_exchange_operator(by):
         raise PermissionDenied("Only the exchange's operators change this person.")
 
 
 def refuse_own_end(person: User, by: User) -> None:
-    """Nobody locks the last door behind themselves."""
+    """Refuses to end one's own access: nobody locks the last door behind themselves."""
     if person.pk == by.pk and (not person.is_active or person.role != Role.ADMIN):
         raise PermissionDenied("You cannot end your own access. Ask another administrator.")
 
 
 @transaction.atomic
 def reset_password(*, person: User, by: User, seed: bytes | None = None) -> str:
-    """The secret of a link with which they choose another password, to be handed over once. The
-    old one, and every session of theirs, end now."""
+    """Ends the old password and every session of a person; returns the secret of a link with which
+    they choose another one, to be handed over once."""
     require_person(person, by)
     person.set_unusable_password()
     person.save(update_fields=["password"])

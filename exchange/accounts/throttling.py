@@ -1,4 +1,4 @@
-"""What django-axes asks us: where a log-in attempt comes from, and what people see when locked out.
+"""Answers django-axes: where a log-in attempt comes from, and what people see when locked out.
 Failures of an address under any name are `accounts.addresses`.
 
 Attempts are counted per name and address in Postgres: log-in needs the database anyway, so a Redis
@@ -21,8 +21,8 @@ from django.utils import timezone
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Behind our proxy, the address that it has added itself: whatever stands before it in the
-    header was sent by the client and may be anything."""
+    """Finds where a request comes from. Behind our proxy it is the address that the proxy has added
+    itself: whatever stands before it in the header was sent by the client and may be anything."""
     if settings.BEHIND_PROXY:
         forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
         with suppress(ValueError):
@@ -53,8 +53,8 @@ def refuse(request: HttpRequest, seconds: float, **context: str) -> HttpResponse
 
 
 def seconds_left(username: str, address: str | None, now: datetime) -> float:
-    """Counts until so many failures are forgotten that the next attempt is heard. They are counted
-    per browser, and each count is forgotten by itself."""
+    """Counts seconds until so many failures are forgotten that the next attempt is heard. They are
+    counted per browser, and each count is forgotten by itself."""
     counts = AccessAttempt.objects.filter(username=username, ip_address=address)
     newest_first = list(
         counts.order_by("-attempt_time").values_list("attempt_time", "failures_since_start")

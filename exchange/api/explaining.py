@@ -1,4 +1,4 @@
-"""`POST /api/v1/eligibility:explain`: why campaigns are eligible for a visit, or why not.
+"""Answers `POST /api/v1/eligibility:explain`: why campaigns are eligible for a visit, or why not.
 
 Not the hot path: it reads the market as it is saved now. What stands in the answer is what the
 pages show to the key's organisation, redacted by the same function. Beside each verdict stands what
@@ -46,8 +46,8 @@ CampaignIds = Annotated[list[CampaignId], msgspec.Meta(min_length=1, max_length=
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Asks as for eligibility, but that a visit's own `time` counts. Of a bid request, also of one
-    under `visit`, the impression `imp_id` is explained, or the first."""
+    """A request as for eligibility, but that a visit's own `time` counts. Of a bid request, also of
+    one under `visit`, the impression `imp_id` is explained, or the first."""
 
     campaigns: CampaignIds
     publisher: str | None = None
@@ -121,8 +121,8 @@ def answer(request: HttpRequest) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What eligibility answers: which of the campaigns, from which state. No snapshot is live: an
-    empty heading and no campaigns."""
+    """What eligibility answers: which of the campaigns, from which state. Where no snapshot is
+    live, the heading is empty and there are no campaigns."""
 
     heading: dict[str, object]
     campaign_ids: frozenset[int]
@@ -141,7 +141,8 @@ def ask_served(
 
 
 def compare(explanation: Explanation, served: Served) -> dict[str, object]:
-    """`served` is eligibility's verdict; `difference` says why it is not the one explained."""
+    """Compares the verdicts: `served` is eligibility's; `difference` says why it is not the one
+    explained."""
     if not served.heading:
         return {"served": None, "difference": "No snapshot is live: eligibility answers nothing."}
     is_served = explanation.campaign.pk in served.campaign_ids
@@ -165,7 +166,7 @@ def read_body(request: HttpRequest) -> bytes:
 
 
 def stand_in_for(caller: Caller) -> User:
-    """A person who sees what the key's organisation sees, and is never saved."""
+    """Makes a person who sees what the key's organisation sees, and is never saved."""
     keys = ApiKey.objects.usable(timezone.now()).select_related("organisation")
     key = keys.filter(hash=caller.key_hash).first()
     if key is None:
@@ -209,7 +210,8 @@ def describe(explanation: Explanation) -> dict[str, object]:
 
 
 def describe_step(step: Step) -> dict[str, object]:
-    """`tree` is None where the asker may not read the conditions; `note` says so."""
+    """Describes a step; `tree` is None where the asker may not read the conditions: `note` says
+    so."""
     return {
         "title": step.title,
         "truth": step.truth,
@@ -222,7 +224,7 @@ def describe_step(step: Step) -> dict[str, object]:
 
 
 def build_tree(lines: Iterable[Line]) -> dict[str, object] | None:
-    """The lines come parents first, each with its depth."""
+    """Builds a tree of lines, which come parents first, each with its depth."""
     open_: list[dict[str, Any]] = []
     root: dict[str, Any] | None = None
     for line in lines:

@@ -1,4 +1,4 @@
-"""What the live impact answers: the figures of `exchange.reading.impact`, as JSON."""
+"""Writes what the live impact answers: the figures of `exchange.reading.impact`, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live check says of an expression, given as text or in its JSON form.
+"""Writes what the live check says of an expression, given as text or in its JSON form.
 
     {valid, text, canonical, document, spans, errors, sentence, warnings}
 
@@ -25,7 +25,7 @@ NOWHERE = {"line": None, "column": None, "length": None}
 def judge_text(
     text: str, *, organisation_id: int | None, name: str | None, printed: Spans | None = None
 ) -> Document:
-    """`printed`: where the conditions stand, if the text was printed from a document."""
+    """Judges a text; `printed` is where its conditions stand, if it was printed from a document."""
     try:
         expression = check_expression(text=text, organisation_id=organisation_id, name=name)
     except ExpressionError as error:
@@ -69,7 +69,7 @@ def refusal(text: str | None, errors: list[Document]) -> Document:
 
 
 def describe_errors(error: ExpressionError, text: str, printed: Spans | None) -> list[Document]:
-    """Only what came as a document has paths: a wrong text has no tree."""
+    """Describes errors. Only what came as a document has paths: a wrong text has no tree."""
     return [
         {
             "code": problem.code,

@@ -1,4 +1,4 @@
-"""`GET /api/v1/openapi.json`: the eligibility endpoints as OpenAPI 3.1.
+"""Describes the eligibility endpoints as OpenAPI 3.1: `GET /api/v1/openapi.json`.
 
 The shapes of requests are taken from what decodes them, so they cannot differ.
 """
@@ -133,7 +133,7 @@ BATCH_REQUEST: Document = {
         }
     },
 }
-# Exactly one of them, which the decoder checks after the shapes.
+# Exactly one of the two must be there, which the decoder checks after the shapes.
 EITHER: Document = {
     "oneOf": [
         {
@@ -238,7 +238,7 @@ def describe_api() -> Document:
 
 
 def answered_by_serving(paths: Document) -> Document:
-    """Ad servers ask another process than people do, at an address of its own."""
+    """Adds the address of the other process, which ad servers ask, to these paths."""
     servers = [{"url": settings.SERVING_URL}]
     return {path: {**item, "servers": servers} for path, item in paths.items()}
 

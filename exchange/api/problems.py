@@ -15,7 +15,7 @@ from exchange.serving.problems import CONTENT_TYPE, ProblemError
 
 
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
-    """REST framework's exception handler; None leaves our own bugs to Django."""
+    """Handles exceptions for REST framework; None leaves our own bugs to Django."""
     if isinstance(error, ProblemError):
         problem, headers = error.document(), error.headers
         return Response(problem, status=error.status, headers=headers, content_type=CONTENT_TYPE)

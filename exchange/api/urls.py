@@ -1,4 +1,5 @@
-"""Addresses of the REST API that Django answers; eligibility itself is `exchange.serving`'s."""
+"""Lists addresses of the REST API that Django answers; eligibility itself is
+`exchange.serving`'s."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path, re_path

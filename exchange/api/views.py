@@ -1,4 +1,4 @@
-"""What the editor of expressions asks: check the input, call one service, render."""
+"""Answers what the editor of expressions asks: check the input, call one service, render."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_BODY_BYTES = 512 * 1024
 
 
 class Owner(serializers.Serializer[None]):
-    """`party` or `organisation` is whose expression it becomes, by number or name as the form has
+    """Whose expression it becomes: `party` or `organisation`, by number or name as the form has
     it."""
 
     party = serializers.CharField(allow_blank=True, max_length=200, required=False)
@@ -37,7 +37,7 @@ class Owner(serializers.Serializer[None]):
 
 
 class ExpressionText(Owner):
-    """Either as text or in its JSON form; `name` is what it will be known by, if it is an
+    """An expression as text or in its JSON form; `name` is what it will be known by, if it is an
     audience."""
 
     # An empty text is a mistake in the expression, with its own message, not a malformed request.
@@ -52,7 +52,7 @@ class ExpressionText(Owner):
 
 
 class ImpactAsked(ExpressionText):
-    """`campaign`: the one whose expression it becomes, if it is saved already."""
+    """An expression and `campaign`: the one whose expression it becomes, if it is saved already."""
 
     campaign = serializers.IntegerField(min_value=1, max_value=2**62, required=False)
 

@@ -1,5 +1,5 @@
-"""The demo's logins and its API key, and their end. Their secrets are published: production mode
-refuses them."""
+"""Makes the demo's logins and its API key, and ends them. Their secrets are published: production
+mode refuses them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def key_file() -> Path:
 
 @transaction.atomic
 def create_logins() -> None:
-    """Leaves people alone who already have one of the names."""
+    """Makes the logins; leaves people alone who already have one of the names."""
     operator = Organisation.objects.get(name=OPERATOR)
     wanted = {name: (role, operator) for name, role in LOGINS.items()}
     wanted |= {name: (role, first_house(kind)) for name, (role, kind) in GUESTS.items()}
@@ -59,13 +59,13 @@ def create_logins() -> None:
 
 
 def first_house(kind: Party.Kind) -> Organisation:
-    """The organisation of the demo's first party of a kind, the same one on every load."""
+    """Finds the organisation of the demo's first party of a kind, the same one on every load."""
     parties = Party.objects.filter(kind=kind).select_related("organisation")
     return parties.order_by("pk")[0].organisation
 
 
 def read_key() -> str | None:
-    """The key's text, if its file is there and the database knows it."""
+    """Reads the key's text, if its file is there and the database knows it."""
     try:
         text = key_file().read_text().strip()
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def read_key() -> str | None:
 
 @transaction.atomic
 def create_key() -> str:
-    """One key for all publishers; its file is there before the transaction ends."""
+    """Makes one key for all publishers; its file is there before the transaction ends."""
     ApiKey.objects.demo().filter(revoked_at=None).update(revoked_at=timezone.now())
     _, text = create_api_key(
         name="Demo ad server",
@@ -100,7 +100,7 @@ def _write_private(path: Path, text: str) -> None:
 
 @transaction.atomic
 def disable_demo_access() -> tuple[int, int]:
-    """How many accounts were closed and keys revoked: those whose secret is published."""
+    """Closes accounts and revokes keys whose secret is published; says how many of each."""
     people = User.objects.filter(is_demo=True, is_active=True).update(is_active=False)
     keys = ApiKey.objects.demo().filter(revoked_at=None).update(revoked_at=timezone.now())
     if keys:

@@ -1,4 +1,4 @@
-"""Campaign expressions as a person writes them: a place, and a few of the shared pieces."""
+"""Writes campaign expressions as a person does: a place, and a few of the shared pieces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def write_brief(
     pieces: Pieces,
     rng: random.Random,
 ) -> str:
-    """Each condition is there with its own chance; the place nearly always."""
+    """Writes an expression. Each condition is there with its own chance; the place nearly
+    always."""
     parts = []
     if rng.random() < 0.94:
         parts.append(make_place(region, rng))
@@ -51,7 +52,7 @@ def write_brief(
 
 
 def _choose_device(publishers: Sequence[Publisher], pieces: Pieces, rng: random.Random) -> str:
-    """Nobody plans television with a publisher that has none."""
+    """Chooses a device; nobody plans television with a publisher that has none."""
     share = sum(Surface.TV in publisher.surfaces for publisher in publishers) / len(publishers)
     return TV_CONDITION if rng.random() < 0.6 * share else pieces.devices.draw(rng)
 
@@ -69,7 +70,7 @@ def _choose_context(
 
 
 def _extras(sector: Sector, rng: random.Random) -> list[str]:
-    """What makes a campaign unlike the others, and what no other one shares."""
+    """Draws what makes a campaign unlike the others, and what no other one shares."""
     extras = []
     if rng.random() < 0.15:
         extras.append(make_floor(rng))

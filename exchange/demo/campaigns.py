@@ -27,7 +27,8 @@ STATUSES: Weighted[str] = weigh({"live": 83, "paused": 9, "draft": 8})
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`advertiser` and `publishers` are places in `Graph.parties`; the flight is half open."""
+    """A generated campaign. `advertiser` and `publishers` are places in `Graph.parties`; the flight
+    is half open."""
 
     advertiser: int
     name: str
@@ -83,7 +84,8 @@ class _Writer:
 
 
 def _regions_by_weight() -> Weighted[str]:
-    """Large markets are wanted more often, but small ones have campaigns of their own."""
+    """Weighs regions: large markets are wanted more often, but small ones have campaigns of their
+    own."""
     weights = [sum(BY_CODE[code].weight for code in codes) ** 0.6 for codes in REGIONS.values()]
     return Weighted(list(REGIONS), weights)
 
@@ -93,7 +95,7 @@ def _draw_bid(sector: Sector, rng: random.Random) -> float:
 
 
 def _draw_flight(reference: date, rng: random.Random) -> tuple[datetime, datetime | None]:
-    """Most flights are under way; some are over, some have not begun, some have no end."""
+    """Draws a flight: most are under way; some are over, some have not begun, some have no end."""
     today = datetime.combine(reference, time.min, tzinfo=UTC)
     chance = rng.random()
     if chance < 0.07:
@@ -111,7 +113,8 @@ def _draw_flight(reference: date, rng: random.Random) -> tuple[datetime, datetim
 
 
 class _Shelf:
-    """Which publishers a campaign is booked with: those whose visitors live in its region."""
+    """The publishers that a campaign may be booked with: those whose visitors live in its
+    region."""
 
     def __init__(self, graph: Graph) -> None:
         self._publishers = list(graph.publishers)

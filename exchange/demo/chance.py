@@ -1,4 +1,4 @@
-"""Seeded chance: every part of the generator draws from its own named stream.
+"""Seeds chance: every part of the generator draws from its own named stream.
 
 A stream depends on the seed and its name only: changing one part leaves the others as they were.
 """
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def seed_of(seed: int, *names: object) -> int:
-    """The seed of a named stream."""
+    """Makes the seed of a named stream."""
     text = ":".join(str(part) for part in (seed, *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
@@ -38,7 +38,7 @@ class Weighted(Generic[T]):
         self._total = float(self._sums[-1])
 
     def draw(self, rng: random.Random) -> T:
-        """What `rng.choices` draws, without its checks at every call."""
+        """Draws what `rng.choices` would, without its checks at every call."""
         return self._items[bisect(self._sums, rng.random() * self._total, 0, self._last)]
 
 
@@ -47,5 +47,5 @@ def weigh(weights: Mapping[T, float]) -> Weighted[T]:
 
 
 def zipf(items: Sequence[T], exponent: float = 0.9) -> Weighted[T]:
-    """The first items are drawn far more often than the last."""
+    """Weighs items so that the first are drawn far more often than the last."""
     return Weighted(items, [1 / (rank + 1) ** exponent for rank in range(len(items))])

@@ -28,7 +28,7 @@ from targeting import Expression
 ENOUGH_ELIGIBLE = 5
 BOOKINGS_TRIED = 1_000
 VISITS_TRIED = 60
-# What the line shows of a visit: enough to be eligible, little enough to be read.
+# The attributes that the line shows: enough to be eligible, few enough to be read.
 SHOWN = (
     "site.domain",
     "site.page",
@@ -57,7 +57,7 @@ SHOWN = (
 
 
 class NoVisitError(Exception):
-    """The log has no visit to show, or nothing is eligible for any that was tried."""
+    """Says that the log has no visit to show, or nothing is eligible for any that was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def write_curl(request: Request, *, port: int, key: str) -> str:
 
 
 def choose_request(*, folder: Path, now: datetime) -> Request:
-    """The first visit with enough eligible campaigns, or the best of those tried."""
+    """Chooses the first visit with enough eligible campaigns, or the best of those tried."""
     publisher = Party.objects.filter(seller_id=PUBLISHERS[0].seller_id).first()
     files = sorted(folder.glob("dt=*/part-*.parquet"))
     if publisher is None or not files:
@@ -165,7 +165,8 @@ def count_eligible(offers: Offers, visit: Mapping[str, Any]) -> int:
 
 
 def _visits_of(file: Path, seller_id: str) -> Iterator[dict[str, Any]]:
-    """Visits that a reader understands: of known people in a known place, on harmless pages."""
+    """Yields visits that a reader understands: of known people in a known place, on harmless
+    pages."""
     is_telling = (
         (pc.field("publisher.id") == seller_id)
         & (pc.field("content.risk") == "low")

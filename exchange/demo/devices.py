@@ -1,4 +1,4 @@
-"""Devices and ad placements of the demo, as flat tables that visits refer to by row."""
+"""Lists devices and ad placements of the demo, as flat tables that visits refer to by row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exchange.demo.wordlists import build, build_all, read_words
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """`browser` is only known on the web."""
+    """A device; `browser` is only known on the web."""
 
     type: str
     os: str

@@ -1,4 +1,4 @@
-"""What people add to the generated market: audiences, lists, labels, policies, test visits.
+"""Makes what people add to the generated market: audiences, lists, labels, policies, test visits.
 
 Drawn from a stream of its own, so that the campaigns themselves stay what they were.
 """
@@ -57,7 +57,7 @@ JOINED: Weighted[str] = weigh(
     }
 )
 LABELS = ("always on", "brand", "launch", "performance", "retail", "retargeting", "season", "test")
-# None to three of them.
+# Every choice of none to three labels.
 LABEL_SETS: Weighted[tuple[str, ...]] = Weighted(
     [chosen for size in range(4) for chosen in combinations(LABELS, size)],
     [
@@ -94,7 +94,7 @@ class Routing:
 
 
 def create_names(operator: Organisation) -> None:
-    """The exchange's own lists and audiences, for everybody to use."""
+    """Makes the exchange's own lists and audiences, for everybody to use."""
     for name, (description, values) in LISTS.items():
         row = models.ValueList.objects.create(
             organisation=operator, name=name, description=description, value_count=len(values)
@@ -113,7 +113,7 @@ def create_names(operator: Organisation) -> None:
 
 
 def join_audience(expression: str, rng: random.Random) -> str:
-    """The line break ends a comment in the expression's last line."""
+    """Joins an audience to some expressions. A line break ends a comment in the last line."""
     joined = JOINED.draw(rng)
     if not joined:
         return expression
@@ -122,8 +122,8 @@ def join_audience(expression: str, rng: random.Random) -> str:
 
 
 def draw_routing(path: Path | None, rng: random.Random) -> Routing:
-    """A third each; where no path leads, there is none to pin. Only those that take any path may
-    be kept from the cheapest one by their limit."""
+    """Draws a policy, a third each; where no path leads, there is none to pin. Only bookings that
+    take any path may be kept from the cheapest one by their limit."""
     policy = POLICIES[int(rng.random() * len(POLICIES))]
     hop_limit = 3 + int(rng.random() * 4)
     if policy == "any":
@@ -135,7 +135,7 @@ def draw_routing(path: Path | None, rng: random.Random) -> Routing:
 
 
 def create_test_visits(reference: date) -> None:
-    """Makes them for the first campaigns; they expect what is true today, so that a change
+    """Makes test visits for the first campaigns; they expect what is true today, so that a change
     shows."""
     catalog = load_catalog()
     at = datetime.combine(reference, time(12), tzinfo=UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,5 @@
-"""The demo's graph: publishers -> supply platforms -> exchanges, resellers -> DSPs -> advertisers.
+"""Builds the demo's graph: publishers -> supply platforms -> exchanges, resellers -> DSPs ->
+advertisers.
 
 Routes take two to five hops. There are diamonds (several ways between two parties) and one cycle
 among exchanges, as real supply chains have them.
@@ -23,13 +24,13 @@ from exchange.demo.rules import (
 )
 from exchange.demo.vocabulary import Sector
 
-# Of so many advertisers, one has ended its contracts: its bookings have no path.
+# One advertiser of so many has ended its contracts: its bookings have no path.
 LEAVING_EVERY = 60
 
 
 @dataclass(frozen=True, slots=True)
 class GraphSize:
-    """How many of each; the defaults are the demo's, benchmarks ask for more."""
+    """How many of each there are; the defaults are the demo's, benchmarks ask for more."""
 
     publishers: int = 12
     ssps: int = 12
@@ -41,7 +42,8 @@ class GraphSize:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """`kind` is the database's; parties are referred to by their place in `Graph.parties`."""
+    """A generated party. `kind` is the database's; parties are referred to by their place in
+    `Graph.parties`."""
 
     kind: str
     name: str
@@ -99,7 +101,8 @@ class _Builder:
         *,
         is_active: bool | None = None,
     ) -> None:
-        """`fee` bounds are in quarter percents, so that fees look like those people agree on."""
+        """Adds an edge; `fee` bounds are in quarter percents, so that fees look like those people
+        agree on."""
         if seller == buyer or (seller, buyer) in self.edges:
             return
         percent = Decimal(self.rng.randint(*fee)) / 4
@@ -130,7 +133,7 @@ def build_graph(seed: int, size: GraphSize | None = None) -> Graph:
 
 
 def _add_publishers(builder: _Builder, count: int) -> dict[int, Publisher]:
-    """Beyond the written ones, publishers are numbered editions of them."""
+    """Adds the written publishers; beyond those, numbered editions of them."""
     added = {}
     for number in range(count):
         profile = PUBLISHERS[number % len(PUBLISHERS)]
@@ -173,7 +176,7 @@ def _connect_market(
 
 
 def _connect_demand(builder: _Builder, dsps: list[int], advertisers: list[int]) -> None:
-    """Large advertisers buy through several platforms, small ones through one."""
+    """Connects advertisers: large ones buy through several platforms, small ones through one."""
     for number, advertiser in enumerate(advertisers):
         wanted = (1, 2) if number % 3 == 2 else (2, 4)
         has_left = number % LEAVING_EVERY == LEAVING_EVERY - 1

@@ -1,4 +1,4 @@
-"""The pages and programmes that demo visits look at, as Arrow columns by row.
+"""Makes the pages and programmes that demo visits look at, as Arrow columns by row.
 
 A publisher's pages are one contiguous range of rows, the most visited first.
 """
@@ -96,7 +96,7 @@ def _make_page(publisher: Publisher, section: Section, number: int, rng: random.
 
 
 def _judge(section: Section, rng: random.Random) -> tuple[str | None, list[str] | None]:
-    """The verifier has looked at five pages of six."""
+    """Draws what the verifier says, who has looked at five pages of six."""
     if rng.random() < 1 / 6:
         return None, None
     if rng.random() >= section.risk:

@@ -37,12 +37,12 @@ LARGE_LOAD = 20_000
 RESERVE_CAMPAIGN_IDS = """
     SELECT nextval(pg_get_serial_sequence('market_campaign', 'id')) FROM generate_series(1, %s)
 """
-# What a large load fills, with the revisions that its triggers write.
+# The tables that a large load fills, with the revisions that its triggers write.
 FILLED = ["market_campaign", "market_booking", "market_campaignevent", "market_bookingevent"]
 
 
 class ForeignMarketError(Exception):
-    """The database holds a market that is not the demo's."""
+    """Says that the database holds a market that is not the demo's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def is_market_loaded() -> bool:
 
 @transaction.atomic
 def load_market(*, market: Market, report: Report) -> None:
-    """Triggers write the first revisions, once per batch: a million campaigns load in minutes."""
+    """Loads the market. Triggers write the first revisions, once per batch: a million campaigns
+    load in minutes."""
     with recording(by=None, source=Source.IMPORT):
         _load_market(market, report)
 
@@ -97,8 +98,8 @@ def _copy_campaigns(graph: Graph, market: Market, writer: RowWriter, report: Rep
 
 
 def one_ahead(make: Callable[[T], Made], given: Iterable[T]) -> Iterator[Made]:
-    """What is made of each, in order. A thread makes the next one while the caller, here Postgres,
-    works on the last one: a load takes as long as the slower of the two, not as both."""
+    """Yields what is made of each, in order. A thread makes the next one while the caller, here
+    Postgres, works on the last one: a load takes as long as the slower of the two, not as both."""
     with ThreadPoolExecutor(1) as beside:
         coming: Future[Made] | None = None
         for each in given:
@@ -110,14 +111,14 @@ def one_ahead(make: Callable[[T], Made], given: Iterable[T]) -> Iterator[Made]:
 
 
 def _reserve_ids(cursor: CursorWrapper, count: int) -> Iterator[list[int]]:
-    """Batch by batch."""
+    """Reserves ids of campaigns, batch by batch."""
     for first in range(0, count, BATCH):
         cursor.execute(RESERVE_CAMPAIGN_IDS, [min(BATCH, count - first)])
         yield [row[0] for row in cursor.fetchall()]
 
 
 def _load_graph(graph: Graph) -> list[int]:
-    """The database's ids of the graph's parties, in the graph's order."""
+    """Loads the graph; returns the database's ids of its parties, in the graph's order."""
     operator, _ = Organisation.objects.get_or_create(name=OPERATOR, defaults={"is_operator": True})
     extras.create_names(operator)
     organisations = Organisation.objects.bulk_create(

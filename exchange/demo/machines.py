@@ -1,4 +1,4 @@
-"""Campaign expressions as programs write them: large and odd, but never meaningless.
+"""Writes campaign expressions as programs do: large and odd, but never meaningless.
 
 Each kind stands for a tool that exports targeting: a store locator, a catchment map, a postal list,
 a model, an experiment platform, a block list, a decision tree, a privacy compiler.
@@ -36,7 +36,7 @@ def _cities(region: str) -> list[City]:
 
 
 def store_locator(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """A circle around each shop; a visit without a position may still name the city."""
+    """Draws a circle around each shop; a visit without a position may still name the city."""
     cities = _cities(region)
     shops = [rng.choice(cities) for _ in range(rng.randint(8, 40))]
     circles = [
@@ -50,7 +50,7 @@ def store_locator(_: Sector, region: str, pieces: Pieces, rng: random.Random) ->
 
 
 def catchment_map(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Polygons drawn around cities, some with a hole that is left out."""
+    """Draws polygons around cities, some with a hole that is left out."""
     areas = [
         _polygon(rng.choice(_cities(region)), rng.uniform(0.12, 0.4), rng)
         for _ in range(rng.randint(1, 4))
@@ -76,7 +76,7 @@ def _polygon(city: City, radius: float, rng: random.Random) -> str:
 
 
 def postal_list(sector: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Hundreds of postal codes, and the audience where the code is unknown."""
+    """Lists hundreds of postal codes, and asks for the audience where the code is unknown."""
     rows = [number for number, city in enumerate(CITIES) if city in set(_cities(region))]
     codes = {
         zip_code(rng.choice(rows), rng.randrange(ZIPS_PER_CITY))
@@ -89,7 +89,7 @@ def postal_list(sector: Sector, region: str, pieces: Pieces, rng: random.Random)
 
 
 def lookalike_model(_: Sector, region: str, __: Pieces, rng: random.Random) -> str:
-    """The rules of a learned model: many small conjunctions, any of which will do."""
+    """Writes the rules of a learned model: many small conjunctions, any of which will do."""
     rules = []
     for _turn in range(rng.randint(8, 30)):
         liked = sorted(rng.sample(SEGMENTS[:60], rng.randint(1, 3)))
@@ -103,7 +103,8 @@ def lookalike_model(_: Sector, region: str, __: Pieces, rng: random.Random) -> s
 
 
 def experiment(sector: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Cells of a test: exactly one of two conditions, or both and neither, for some users."""
+    """Writes cells of a test: exactly one of two conditions, or both and neither, for some
+    users."""
     first, second = pieces.devices.draw(rng), pieces.audiences[sector.name].draw(rng)
     cells = sorted(rng.sample("0123456789abcdef", rng.randint(6, 12)))
     split = any_of(f"user.id ends with {text(cell)}" for cell in cells)
@@ -116,7 +117,7 @@ def experiment(sector: Sector, region: str, pieces: Pieces, rng: random.Random) 
 
 
 def block_list(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Everything but a long list of sites, bundles, addresses and referrers."""
+    """Takes everything but a long list of sites, bundles, addresses and referrers."""
     domains = sorted(rng.sample(BLOCKED_DOMAINS, rng.randint(40, 95)))
     bundles = sorted(
         f"com.{rng.choice(BLOCKED_DOMAINS).split('.')[0]}.app{n}"
@@ -136,7 +137,7 @@ def block_list(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> st
 
 
 def decision_tree(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """A tree of questions, written out as it is evaluated; leaves say yes more often than no."""
+    """Writes a tree of questions as it is evaluated; leaves say yes more often than no."""
     return f"{either('geo.country', REGIONS[region])} and {_branch(pieces, rng, rng.randint(3, 5))}"
 
 
@@ -164,7 +165,7 @@ def _interest(rng: random.Random) -> str:
 
 
 def privacy_compiler(_: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Every legal regime spelt out, missing answers included."""
+    """Spells out every legal regime, missing answers included."""
     purposes = sorted(rng.sample((1, 2, 3, 4, 7, 9, 10), rng.randint(2, 4)))
     vendors = sorted(rng.sample((10, 52, 76, 91, 128, 755), 2))
     return (

@@ -31,7 +31,7 @@ def spoil(table: pa.Table, rng: np.random.Generator) -> pa.Table:
 
 
 def _replace(table: pa.Table, name: str, values: dict[int, object]) -> pa.Table:
-    """The table with some values of one column changed."""
+    """Changes some values of one column of the table."""
     index = table.schema.get_field_index(name)
     field = table.schema.field(index)
     column = table.column(index).combine_chunks()

@@ -1,4 +1,4 @@
-"""Believable names of advertisers, intermediaries and campaigns, each used once."""
+"""Makes believable names of advertisers, intermediaries and campaigns, each used once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def slug(name: str) -> str:
 
 
 def name_brands(count: int, rng: random.Random) -> list[tuple[str, Sector]]:
-    """Every root meets every sector at most once per round; later rounds are numbered."""
+    """Names brands: every root meets every sector at most once per round; later rounds are
+    numbered."""
     pool = [
         (f"{root} {suffix}", sector)
         for sector in SECTORS

@@ -1,4 +1,5 @@
-"""Pools of conditions that many campaigns share: audiences, contexts, safety, dayparts, formats.
+"""Makes pools of conditions that many campaigns share: audiences, contexts, safety, dayparts,
+formats.
 
 Real targeting is made of a few hundred such blocks, copied again and again; drawing them from pools
 (the first ones most often) gives an index the same sharing that it finds in life.
@@ -116,7 +117,7 @@ def _audiences(sector: Sector, rng: random.Random) -> list[str]:
 
 
 def make_audience(sector: Sector, rng: random.Random) -> str:
-    """People with the sector's interests, from one data provider or several."""
+    """Asks for people with the sector's interests, from one data provider or several."""
     interests = rng.sample(sector.interests, rng.randint(2, 4))
     if rng.random() < 0.3:
         interests.append(rng.choice(INTERESTS[:16]))
@@ -165,7 +166,8 @@ def _domain_block(rng: random.Random) -> str:
 
 
 def make_place(region: str, rng: random.Random) -> str:
-    """Mostly whole countries; sometimes cities, circles around them, or metro areas."""
+    """Asks mostly for whole countries; sometimes for cities, circles around them, or metro
+    areas."""
     codes = REGIONS[region]
     whole = either("geo.country", codes)
     chance = rng.random()

@@ -1,4 +1,4 @@
-"""The people behind demo visits: where they live, what they own, what they agreed to.
+"""Makes the people behind demo visits: where they live, what they own, what they agreed to.
 
 One person is one row. Rows are sorted by country: one number draws a person of a country.
 """
@@ -94,7 +94,7 @@ def build_population(seed: int, size: int) -> Population:
 def _pick_within(
     rng: np.random.Generator, counts: list[int], country: Ints, *, skew: float
 ) -> Ints:
-    """A number below the country's count; the first ones are more likely."""
+    """Picks a number below the country's count; the first ones are more likely."""
     chance: Floats = rng.random(country.size) ** skew
     picked: Ints = (chance * np.array(counts)[country]).astype(np.int64)
     return picked
@@ -124,7 +124,7 @@ def _draw_phones(rng: np.random.Generator, country: Ints) -> Ints:
 
 
 def _draw_consent(rng: np.random.Generator, country: Ints) -> Ints:
-    """Under the GDPR most people answer; elsewhere few are asked."""
+    """Draws consent: under the GDPR most people answer; elsewhere few are asked."""
     is_gdpr = np.array([c.is_gdpr for c in COUNTRIES])[country]
     asked = rng.choice((YES, NO, UNKNOWN), size=country.size, p=(0.74, 0.17, 0.09))
     hardly_asked = rng.choice((YES, NO, UNKNOWN), size=country.size, p=(0.42, 0.03, 0.55))
@@ -149,7 +149,8 @@ def _draw_ips(rng: np.random.Generator, country: Ints) -> pa.Array:
 
 
 def _draw_segments(rng: np.random.Generator, consent: Ints) -> pa.Array:
-    """Who refused, and a fifth of the others, have no segments known (null, not empty)."""
+    """Draws segments; of who refused, and of a fifth of the others, none are known (null, not
+    empty)."""
     size = consent.size
     is_known = (consent != NO) & (rng.random(size) > 0.2)
     counts = np.where(is_known, np.minimum(rng.poisson(5.0, size), 16), 0)

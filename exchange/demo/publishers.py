@@ -1,4 +1,4 @@
-"""The twelve publishers of the demo: what they show, where their visitors live, when they come."""
+"""Describes the demo's twelve publishers: what they show, where visitors live, when they come."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """`markets` multiplies a country's general weight; countries not named keep a small rest."""
+    """A publisher. `markets` multiplies a country's general weight; countries not named keep a
+    small rest."""
 
     name: str
     seller_id: str
@@ -54,7 +55,7 @@ class Publisher:
 
 
 def _build_publisher(row: dict[str, Any], news: tuple[Section, ...]) -> Publisher:
-    """News publishers share one list of sections."""
+    """Builds a publisher; those of news share one list of sections."""
     sections = row["sections"]
     own = news if sections == "news_sections" else build_all(Section, sections)
     surfaces = {Surface(name): weight for name, weight in row["surfaces"].items()}

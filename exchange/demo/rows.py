@@ -1,4 +1,4 @@
-"""Generated campaigns and their bookings as lines for COPY.
+"""Writes generated campaigns and their bookings as lines for COPY.
 
 Asks the database for nothing after it is made, so that a thread of its own can make the next batch
 while Postgres takes in the last one.
@@ -41,7 +41,7 @@ class Batch:
 
 
 class RowWriter:
-    """`values` gathers what the expressions name."""
+    """Writes batches; `values` gathers what the expressions name."""
 
     def __init__(self, seed: int, reference: date, party_ids: list[int]) -> None:
         self.values: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ class RowWriter:
 
 
 def escape(value: str) -> str:
-    """A text in COPY's format."""
+    """Escapes a text in COPY's format."""
     escaped = value.replace("\\", "\\\\").replace("\t", "\\t")
     return escaped.replace("\n", "\\n").replace("\r", "\\r")
 

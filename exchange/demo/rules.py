@@ -1,4 +1,4 @@
-"""Edge rules: which visits a seller passes on, as expressions of the targeting language.
+"""Makes edge rules: which visits a seller passes on, as expressions of the targeting language.
 
 Each rule is a function of chance that gives one expression; `true` is a rule as well.
 """

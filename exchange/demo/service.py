@@ -28,7 +28,8 @@ class Outcome:
 
 
 def load_demo(*, market: Market, log: VisitLog, report: Report) -> Outcome:
-    """Safe to kill and to call again, also at the same time from two processes."""
+    """Loads what is missing. Safe to kill and to call again, also at the same time from two
+    processes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
     try:

@@ -18,7 +18,7 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def either(attribute: str, values: Iterable[str]) -> str:
-    """`= 'a'` for one value, `in (..)` for more."""
+    """Writes `= 'a'` for one value, `in (..)` for more."""
     listed = sorted(set(values))
     if len(listed) == 1:
         return f"{attribute} = {text(listed[0])}"
@@ -37,5 +37,5 @@ def any_of(parts: Iterable[str]) -> str:
 
 
 def or_missing(attribute: str, condition: str) -> str:
-    """The builder's "also when missing"."""
+    """Writes the builder's "also when missing"."""
     return f"({condition} or {attribute} is missing)"

@@ -25,13 +25,14 @@ class VisitLog:
         return self.folder / f"dt={day.isoformat()}" / PART
 
     def missing_days(self) -> list[date]:
-        """A day whose folder holds any part is somebody's, and complete."""
+        """Lists days without a file; one whose folder holds any part is somebody's, and
+        complete."""
         wanted = [self.reference - timedelta(days=back) for back in range(self.days, 0, -1)]
         return [day for day in wanted if not any(self.file_of(day).parent.glob("part-*.parquet"))]
 
 
 def write_missing_days(log: VisitLog, report: Report) -> int:
-    """How many days were written."""
+    """Writes the missing days; says how many those were."""
     days = log.missing_days()
     if not days:
         return 0

@@ -39,7 +39,7 @@ GENDERS = ("female", "male", "other")
 
 
 def visit_schema() -> pa.Schema:
-    """The log's columns, in the catalogue's order."""
+    """Makes the log's columns, in the catalogue's order."""
     attributes = [(row["name"], ARROW_TYPES[row["type"]]) for row in read_attributes()]
     return pa.schema([("visit_id", pa.string()), *attributes])
 
@@ -68,7 +68,7 @@ def _look_up(
 
 
 def _take(column: pa.Array, rows: Ints, known: Bools | None = None) -> pa.Array:
-    """`column[rows]`, null where the visit does not know it."""
+    """Takes `column[rows]`, null where the visit does not know it."""
     mask = None if known is None else ~known
     return column.take(pa.array(rows, mask=mask))
 
@@ -129,7 +129,7 @@ def _page_columns(draw: Draw, source: VisitSource) -> Columns:
 
 
 def _programme_columns(draw: Draw) -> Columns:
-    """Network and channel are only known on television."""
+    """Draws network and channel, which are only known on television."""
     on_tv = draw.surface == SURFACES.index(Surface.TV)
     channels = draw.rng.integers(0, 4, draw.size)
     networks = [f"{p.name} Network" for p in PUBLISHERS]
@@ -144,7 +144,7 @@ def _programme_columns(draw: Draw) -> Columns:
 
 
 def _content_languages(draw: Draw, source: VisitSource) -> pa.Array:
-    """The publisher's own language, or the person's where the publisher has none."""
+    """Takes the publisher's own language, or the person's where the publisher has none."""
     own = _look_up([p.language for p in PUBLISHERS], pa.string(), draw.publisher)
     return pc.if_else(pa.array(draw.known(0.8)), pc.coalesce(own, _languages(draw, source)), None)
 
@@ -316,7 +316,8 @@ def _privacy_columns(draw: Draw, source: VisitSource) -> Columns:
 
 
 def _chain_columns(draw: Draw) -> Columns:
-    """Most visits come straight from the publisher, some through one or two wrappers."""
+    """Draws supply chains: most visits come straight from the publisher, some through one or two
+    wrappers."""
     length = 1 + (draw.rng.random(draw.size) < 0.25) + (draw.rng.random(draw.size) < 0.08)
     known = draw.known(0.85)
     wrappers = ["wrapper.example/77", "bundle.example/4"]

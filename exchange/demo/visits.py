@@ -58,7 +58,7 @@ class Draw:
         return int(self.publisher.size)
 
     def known(self, share: float) -> Bools:
-        """A mask of the visits that carry an attribute with this fill rate."""
+        """Draws a mask of the visits that carry an attribute with this fill rate."""
         return self.rng.random(self.size) < share
 
 
@@ -88,7 +88,8 @@ def draw_day(source: VisitSource, day: date) -> Draw:
 
 
 def _count_visits(per_day: int, day: date) -> int:
-    """Mondays are busiest, weekends quieter; the mean of a week is `per_day`."""
+    """Counts a day's visits: Mondays are busiest, weekends quieter; the mean of a week is
+    `per_day`."""
     factors = (1.04, 1.03, 1.02, 1.01, 0.99, 0.95, 0.96)
     return max(1, round(per_day * factors[day.weekday()]))
 
@@ -124,7 +125,7 @@ def _pick_by_row(rng: np.random.Generator, mix: Floats, row: Ints) -> Ints:
 
 
 def _draw_people(rng: np.random.Generator, population: Population, country: Ints) -> Ints:
-    """A power law: few people make most visits of a country."""
+    """Draws people by a power law: few people make most visits of a country."""
     first = population.first_of_country
     count = first[country + 1] - first[country]
     return first[country] + (rng.random(country.size) ** 3.2 * count).astype(np.int64)
@@ -154,7 +155,7 @@ def _draw_devices(
 
 
 def _hour_mix() -> Floats:
-    """A quiet night, an even day, and the publisher's peaks with their shoulders."""
+    """Weighs hours: a quiet night, an even day, and the publisher's peaks with their shoulders."""
     mix = np.tile(np.array([0.25] * 6 + [1.0] * 17 + [0.6]), (len(PUBLISHERS), 1))
     for row, publisher in enumerate(PUBLISHERS):
         for hour in publisher.peak_hours:
@@ -166,7 +167,8 @@ def _hour_mix() -> Floats:
 def _draw_times(
     rng: np.random.Generator, people: Population, day: date, publisher: Ints, person: Ints
 ) -> Ints:
-    """The person's local hour follows the curve; the instant lies within the UTC day."""
+    """Draws times: the person's local hour follows the curve, the instant lies within the UTC
+    day."""
     offset: Ints = UTC_OFFSETS[people.city[person]]
     minute: Ints = _pick_by_row(rng, _hour_mix(), publisher) * 60 - offset
     within_hour = rng.integers(0, 3_600_000, publisher.size)

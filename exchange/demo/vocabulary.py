@@ -1,4 +1,4 @@
-"""Word lists of the demo: sectors with their products and interests, brands, intermediaries.
+"""Lists words of the demo: sectors with their products and interests, brands, intermediaries.
 
 All companies are invented and live under the reserved domain `.example`.
 """
@@ -12,7 +12,7 @@ from exchange.demo.wordlists import build_all, read_words
 
 @dataclass(frozen=True, slots=True)
 class Sector:
-    """What kind of brand it is: how it is called, what it sells, to whom, beside which content."""
+    """A kind of brand: how it is called, what it sells, to whom, beside which content."""
 
     name: str
     suffixes: tuple[str, ...]

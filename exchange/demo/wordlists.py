@@ -19,7 +19,7 @@ def read_words(name: str) -> dict[str, Any]:
 
 
 def build(kind: type[T], row: dict[str, Any]) -> T:
-    """One value of a row; lists become tuples, so that values stay hashable."""
+    """Builds one value of a row; lists become tuples, so that values stay hashable."""
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
 
 

@@ -1,4 +1,5 @@
-"""The world that demo visits come from: countries with their cities, languages and networks.
+"""Describes the world that demo visits come from: countries with their cities, languages and
+networks.
 
 Facts are simplified on purpose: standard time only, invented network allocations.
 """
@@ -12,7 +13,7 @@ from exchange.demo.wordlists import build, build_all, read_words
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """`weight` is the share of the country's visits relative to its other cities."""
+    """A city; `weight` is the share of the country's visits relative to its other cities."""
 
     name: str
     region: str
@@ -24,7 +25,8 @@ class City:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """`networks` are the first octets of the invented v4 allocations of its providers."""
+    """A country; `networks` are the first octets of the invented v4 allocations of its
+    providers."""
 
     code: str
     languages: tuple[str, ...]
@@ -52,5 +54,5 @@ ZIPS_PER_CITY = 40
 
 
 def zip_code(city: int, number: int) -> str:
-    """An invented postal code; `city` is a place in `CITIES`."""
+    """Makes up a postal code; `city` is a place in `CITIES`."""
     return f"{10_000 + city * 211 + number:05d}"

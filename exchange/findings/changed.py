@@ -31,7 +31,7 @@ from exchange.snapshots.models import ChangeKind, Quarantined, SnapshotBuild
 
 CHECKED_SOON = 2_000  # bookings; the newest go first
 EDGES_APART = 30  # more are looked at as one: all their sellers, all their buyers
-# Any number that nothing else in this database locks.
+# The key of the lock: any number that nothing else in this database locks.
 SWEEP_LOCK = 7_301_004
 Kind = BookingFinding.Kind
 Ends = tuple[int, int]
@@ -39,8 +39,8 @@ FOUND = BookingFinding.objects.filter(booking=OuterRef("pk"))
 
 
 def check_changed() -> int:
-    """Says how many bookings were checked. The position moves after the check: one that was cut off
-    is made again by the next sweep, and finds the same."""
+    """Checks what changed; says how many bookings that was. The position moves after the check: one
+    that was cut off is made again by the next sweep, and finds the same."""
     with only_sweep() as is_alone:
         if not is_alone:
             return 0
@@ -58,8 +58,8 @@ def check_changed() -> int:
 
 @contextmanager
 def only_sweep() -> Iterator[bool]:
-    """False while another one is at it. A session's lock: it goes over several transactions, and
-    ends with the process."""
+    """Keeps other sweeps out; gives False while another one is at it. Locks for the session, over
+    several transactions; the lock ends with the process."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [SWEEP_LOCK])
         (is_alone,) = cursor.fetchone()
@@ -80,8 +80,8 @@ def begin() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Bookings to check, and campaigns whose bookings came, went or changed; `are_many`: too many
-    to name."""
+    """What changes touch: bookings to check, and campaigns whose bookings came, went or changed;
+    `are_many`: too many to name."""
 
     booking_ids: list[int]
     campaign_ids: list[int]
@@ -117,8 +117,8 @@ def find_campaigns(changes: Changes) -> list[int]:
 
 
 def find_misjudged() -> list[int]:
-    """Bookings whose campaign was quarantined, or freed of it, since they were checked. Builds and
-    deltas say so, whatever the change was that they read."""
+    """Finds bookings whose campaign was quarantined, or freed of it, since they were checked.
+    Builds and deltas say so, whatever the change was that they read."""
     rows = Quarantined.objects.filter(kind=ChangeKind.CAMPAIGN).order_by()
     misjudged: list[int] = []
     for kind, has_good_form in ((Kind.QUARANTINED, False), (Kind.OLDER_FORM, True)):
@@ -133,8 +133,8 @@ def find_misjudged() -> list[int]:
 
 
 def check_night() -> int:
-    """Says how many were found. It reads the graph once and may take long: what changed meanwhile
-    is looked at again, though a sweep may have been there before."""
+    """Checks all bookings; says how many findings there are. It reads the graph once and may take
+    long: what changed meanwhile is looked at again, though a sweep may have been there before."""
     with one_moment() as position:
         pass
     count = services.check_all()
@@ -166,12 +166,13 @@ def last_checked() -> datetime | None:
 
 
 def find_touched(changes: Changes) -> BookingQuerySet:
-    """Bookings that changed, those of changed campaigns, and those that changed edges may serve."""
+    """Finds bookings that changed, those of changed campaigns, and those that changed edges may
+    serve."""
     ids = changes.ids
     edge_ids = sorted(ids.get(ChangeKind.EDGE, ()))
     changed = Q(pk__in=sorted(ids.get(ChangeKind.BOOKING, ())))
     changed |= Q(campaign_id__in=sorted(ids.get(ChangeKind.CAMPAIGN, ())))
-    # Also what is stopped: what was found of it is forgotten.
+    # Includes stopped bookings: what was found about them is forgotten.
     touched = changed & (Exists(FOUND) | Q(pk__in=judged().order_by().values("pk")))
     if edge_ids:
         over = Q(pinned_edges__overlap=edge_ids)
@@ -184,7 +185,7 @@ def find_ends(
     edge_ids: Iterable[int],
     former: Mapping[tuple[ChangeKind, int], Mapping[str, Any] | None],
 ) -> set[Ends]:
-    """Seller and buyer of each edge, as they are and as they were."""
+    """Finds seller and buyer of each edge, as they are and as they were."""
     rows = (former.get((ChangeKind.EDGE, edge_id)) for edge_id in edge_ids)
     before = {(row["seller_id"], row["buyer_id"]) for row in rows if row is not None}
     now = Edge.objects.filter(pk__in=edge_ids).order_by()
@@ -192,7 +193,7 @@ def find_ends(
 
 
 def over_edges(ends: set[Ends]) -> Q:
-    """Publishers before the seller, advertisers behind the buyer."""
+    """Builds a condition: publishers before the seller, advertisers behind the buyer."""
     kept = list(Edge.objects.kept().order_by().values_list("seller_id", "buyer_id"))
     if len(ends) > EDGES_APART:
         groups = [({seller for seller, _ in ends}, {buyer for _, buyer in ends})]
@@ -216,7 +217,7 @@ def lead(ends: Iterable[Ends]) -> dict[int, set[int]]:
 
 
 def follow(steps: Mapping[int, set[int]], starts: set[int]) -> set[int]:
-    """The parties themselves and all that they lead to."""
+    """Finds the parties themselves and all that they lead to."""
     found, waiting = set(starts), list(starts)
     while waiting:
         for party_id in steps.get(waiting.pop(), set()) - found:

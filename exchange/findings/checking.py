@@ -1,5 +1,5 @@
-"""What can be wrong with a booking: no path, a broken one, a cycle, a contradiction on the way, an
-expression that no longer compiles.
+"""Finds what is wrong with a booking: no path, a broken one, a cycle, a contradiction on the way,
+an expression that no longer compiles.
 
 Works on the market as it is saved now, read once for many bookings. A contradiction is proven by
 `targeting.analysis`; what cannot be decided within its budget is not reported.
@@ -64,7 +64,7 @@ class Checker:
 
     @cached_property
     def _upstream_graph(self) -> Graph:
-        """Every edge the other way round."""
+        """Turns every edge the other way round."""
         return Graph(
             [
                 type(link)(link.edge_id, link.buyer_id, link.seller_id, link.fee)
@@ -73,7 +73,7 @@ class Checker:
         )
 
     def check(self, booking: Booking) -> Iterator[Found]:
-        """The booking comes with its campaign and its advertiser."""
+        """Yields what is wrong with a booking, which comes with its campaign and its advertiser."""
         has_good_form = self._quarantined.get((ChangeKind.CAMPAIGN, booking.campaign_id))
         if has_good_form is False:
             yield Found(Kind.QUARANTINED)
@@ -113,7 +113,7 @@ class Checker:
             yield from self._check_path(booking, path)
 
     def _explain_no_path(self, booking: Booking, hops: int) -> Found:
-        """Whether edges that are switched off would connect the two."""
+        """Finds whether edges that are switched off would connect the two."""
         paths = self._reached_if_active(booking.publisher_id).get(booking.advertiser_id, ())
         path = within(paths, hops)
         if path is None:
@@ -131,7 +131,7 @@ class Checker:
             yield conflict
 
     def _find_closed(self, path: Path) -> tuple[int, ...]:
-        """Edges whose rule no longer compiles and never did in a form that could go on."""
+        """Finds edges whose rule no longer compiles and never did in a form that could go on."""
         quarantined = self._quarantined
         return tuple(pk for pk in path.edge_ids if quarantined.get((ChangeKind.EDGE, pk)) is False)
 
@@ -154,8 +154,8 @@ class Checker:
         return None if campaign is None else find_contradiction(campaign, rules)
 
     def _check_any_path(self, booking: Booking, path: Path, hops: int) -> Iterator[Found]:
-        """A contradiction if every path passes an edge that excludes the campaign by itself. Edges
-        that do not lead to the advertiser are none of its paths."""
+        """Yields a contradiction if every path passes an edge that excludes the campaign by itself.
+        Edges that do not lead to the advertiser are none of its paths."""
         campaign = booking.campaign
         organisation_id = campaign.advertiser.organisation_id
         if not any(
@@ -185,7 +185,7 @@ class Checker:
         yield excluded[(on_path or sorted(excluded))[0]]
 
     def _check_cycles(self, booking: Booking, hops: int) -> Iterator[Found]:
-        """Those that paths of this booking may pass."""
+        """Yields the first cycle that paths of this booking may pass."""
         before = self._downstream(booking.publisher_id)
         behind = self._behind(booking.advertiser_id, max_hops=hops)
         for cycle in self.cycles:
@@ -200,7 +200,7 @@ class Checker:
         return self._read(edge.expression, edge.seller.organisation_id)
 
     def _read_expression(self, text: str, organisation_id: int | None) -> Expression | None:
-        """None where it no longer compiles: that is told elsewhere."""
+        """Reads an expression; None where it no longer compiles: that is told elsewhere."""
         try:
             return self._expressions.read(text, organisation_id)
         except ExpressionError:
@@ -225,7 +225,8 @@ def find_contradiction(
 
 
 def find_quarantined() -> dict[tuple[str, int], bool]:
-    """By kind and id, with whether its last good form goes on being served."""
+    """Finds what is quarantined, by kind and id, with whether its last good form goes on being
+    served."""
     rows = Quarantined.objects.order_by()
     return {
         (kind, object_id): has_good_form

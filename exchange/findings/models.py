@@ -1,4 +1,5 @@
-"""What was found about bookings: facts, not words, because readers may see different parts."""
+"""Keeps what was found about bookings: facts, not words, because readers may see different
+parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a restore: a database that came from a dump counts its transactions anew.
+"""Goes on after a restore: a database that came from a dump counts its transactions anew.
 
 Moments that the tables remember (`snapshots.changes`) are named by the numbers of the old server's
 transactions. In a new one they lie in the future: what was noted before the dump would be written
@@ -16,7 +16,8 @@ from exchange.snapshots.models import Change, SnapshotBuild
 
 @transaction.atomic
 def forget_moments() -> int:
-    """How many noted changes there were. No build of before can be gone back to afterwards."""
+    """Forgets all moments; says how many noted changes there were. No build of before can be gone
+    back to afterwards."""
     count, _ = Change.objects.all().delete()
     SnapshotBuild.objects.exclude(position="").update(position="")
     CheckedUpTo.objects.all().delete()

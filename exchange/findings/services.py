@@ -22,13 +22,13 @@ from exchange.market.querysets import BookingQuerySet
 
 CHUNK = 500
 CHECKED_AT_ONCE = 100  # bookings of a campaign, while somebody waits
-# Any number that nothing else in this database locks.
+# The key of the lock: any number that nothing else in this database locks.
 REPLACE_LOCK = 7_301_003
 Kind = BookingFinding.Kind
 
 
 def check_booking(*, booking: Booking) -> list[BookingFinding]:
-    """What is wrong with it now; a booking that rests is not judged."""
+    """Finds what is wrong with a booking now; one that rests is not judged."""
     return check_bookings(booking_ids=[booking.pk])
 
 
@@ -71,7 +71,7 @@ def note_blocked(campaign_ids: Iterable[int] | None = None) -> None:
 
 
 def find_blocked() -> QuerySet[Any]:
-    """Ids of live campaigns, each with the kind of what blocks its first booking."""
+    """Finds ids of live campaigns, each with the kind of what blocks its first booking."""
     findings = BookingFinding.objects.filter(kind__in=BLOCKING).order_by("pk")
     bookings = Booking.objects.active().order_by().filter(campaign=OuterRef("pk"))
     open_ones = bookings.filter(~Exists(findings.filter(booking=OuterRef("pk"))))
@@ -82,7 +82,7 @@ def find_blocked() -> QuerySet[Any]:
 
 
 def check_all() -> int:
-    """Says how many were found."""
+    """Checks all bookings; says how many findings there are."""
     count = check_some(
         booking_ids=judged().order_by("pk").values_list("pk", flat=True).iterator(CHUNK)
     )
@@ -92,7 +92,7 @@ def check_all() -> int:
 
 
 def check_some(*, booking_ids: Iterable[int]) -> int:
-    """Chunk by chunk, so that the list is never empty meanwhile."""
+    """Checks bookings chunk by chunk, so that the list is never empty meanwhile."""
     ids, checker, count = iter(booking_ids), None, 0
     while chunk := list(islice(ids, CHUNK)):
         checker = checker or Checker()
@@ -101,7 +101,7 @@ def check_some(*, booking_ids: Iterable[int]) -> int:
 
 
 def judged() -> BookingQuerySet:
-    """Bookings that are meant to be eligible, now or later."""
+    """Chooses bookings that are meant to be eligible, now or later."""
     active = Booking.objects.active().with_parties()
     lasts = Q(campaign__ends_at=None) | Q(campaign__ends_at__gt=timezone.now())
     return active.filter(lasts, campaign__status="live", campaign__retired_at=None)
@@ -120,7 +120,8 @@ def as_row(booking: Booking, found: Found, now: datetime) -> BookingFinding:
 
 
 def name_cause(booking: Booking, found: Found) -> str:
-    """The same for all that one change would help: an edge, a circle, a missing connection."""
+    """Names the cause, the same for all that one change would help: an edge, a circle, a missing
+    connection."""
     about: tuple[int, ...] = found.party_ids or found.edge_ids
     if not about:
         about = {
@@ -141,8 +142,8 @@ def replace_findings(ids: list[int], found: list[BookingFinding]) -> list[Bookin
 
 @contextmanager
 def replacing() -> Iterator[None]:
-    """One caller at a time: where nothing was found before, there is no row that a second one would
-    wait for, and both would write."""
+    """Lets in one caller at a time: where nothing was found before, there is no row that a second
+    one would wait for, and both would write."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REPLACE_LOCK])
         yield

@@ -1,4 +1,4 @@
-"""What a campaign or a booking is doing now: the one place that says so, for pages and lists.
+"""Says what a campaign or a booking is doing now: the one place that does, for pages and lists.
 
 Conditions for the database, of which exactly one holds for every row: lists filter by them, and
 what a page shows is the same conditions, asked about its rows. Whether something is blocked is
@@ -81,7 +81,7 @@ def blocking_findings() -> QuerySet[BookingFinding]:
 
 
 def with_campaign_status(campaigns: Rows, now: datetime | None = None) -> Rows:
-    """Each gets `standing` and, where it is blocked, `blocked_by`."""
+    """Adds `standing` to each and, where it is blocked, `blocked_by`."""
     conditions = campaign_conditions(now or timezone.now())
     return campaigns.annotate(standing=choose(conditions, RETIRED), blocked_by=F("blocked__kind"))
 
@@ -94,7 +94,7 @@ def with_booking_status(bookings: Rows, now: datetime | None = None) -> Rows:
 
 
 def with_finding_count(campaigns: Rows) -> Rows:
-    """How many findings its bookings have, counted for the rows of the page only."""
+    """Counts the findings of each campaign's bookings, for the rows of the page only."""
     findings = BookingFinding.objects.order_by().filter(booking__campaign=OuterRef("pk"))
     counts = findings.values("booking__campaign").annotate(n=Count("pk")).values("n")
     count = Subquery(counts, output_field=models.IntegerField())
@@ -102,7 +102,8 @@ def with_finding_count(campaigns: Rows) -> Rows:
 
 
 def choose(conditions: Mapping[Status, Q], retired: Q) -> Case:
-    """What is retired has ended, whatever it was before."""
+    """Chooses the status whose condition holds; what is retired has ended, whatever it was
+    before."""
     ways = [When(condition, then=Value(status.value)) for status, condition in conditions.items()]
     ended = When(retired, then=Value(Status.ENDED.value))
     return Case(ended, *ways, output_field=models.CharField())
@@ -115,8 +116,8 @@ def campaigns_in(campaigns: Rows, status: str, now: datetime | None = None) -> R
 
 
 def order_of(status: str | None, campaign: str = "") -> tuple[str, ...]:
-    """Fields, all descending, by which campaigns of a status are soonest found, or bookings with
-    `campaign` as the way to theirs: those that have ended are the oldest of all."""
+    """Lists fields, all descending, by which campaigns of a status are soonest found, or bookings
+    with `campaign` as the way to theirs: those that have ended are the oldest of all."""
     return (f"{campaign}ends_at", "id") if status == Status.ENDED else ("id",)
 
 
@@ -136,8 +137,8 @@ def bookings_in(bookings: Rows, status: str, now: datetime | None = None) -> Row
 
 
 def find_few(bookings: QuerySet[Any], status: Status, now: datetime) -> Q | None:
-    """A condition with an index that leaves few of the reader's bookings, all of that status among
-    them."""
+    """Builds a condition with an index that leaves few of the reader's bookings, all of that status
+    among them."""
     if status is Status.BLOCKED:
         found = BookingFinding.objects.filter(kind__in=BLOCKING).order_by()
         blocked = list(found.values_list("booking_id", flat=True)[: FEW_BOOKINGS + 1])
@@ -148,14 +149,15 @@ def find_few(bookings: QuerySet[Any], status: Status, now: datetime) -> Q | None
         return None
     if status is not Status.PAUSED:
         return Q(campaign__among=ids)
-    # The reader's own: others may have switched off very many.
+    # Looks at the reader's own only: others may have switched off very many.
     off, paused = bookings.filter(is_active=False), bookings.filter(campaign__among=ids)
     resting = few_ids(off, paused, most=FEW_MARKED)
     return None if resting is None else Q(pk__among=resting)
 
 
 def narrow(status: Status, now: datetime) -> Q:
-    """What of a booking's status its campaign decides, whether or not it is blocked itself."""
+    """Builds what of a booking's status its campaign decides, whether or not it is blocked
+    itself."""
     if status is Status.SCHEDULED:
         return Q(status=Stored.LIVE, retired_at=None, starts_at__gt=now)
     if status is Status.SERVING:
@@ -164,7 +166,7 @@ def narrow(status: Status, now: datetime) -> Q:
 
 
 def tell_reason(row: Campaign | Booking) -> str:
-    """Why it does not serve, in a few words; the row comes with its status."""
+    """Says in a few words why it does not serve; the row comes with its status."""
     standing = row.standing
     if standing == Status.BLOCKED:
         return REASONS[row.blocked_by]

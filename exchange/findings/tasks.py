@@ -1,4 +1,4 @@
-"""What beat starts: each calls one service."""
+"""Declares what beat starts: each task calls one service."""
 
 from celery import shared_task
 

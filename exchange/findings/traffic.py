@@ -1,4 +1,5 @@
-"""Bookings that no visit of the last days was eligible for, by the reports' summary tables."""
+"""Finds bookings that no visit of the last days was eligible for, by the reports' summary
+tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in words, for one reader: conditions that they may not read are left out.
+"""Puts findings in words, for one reader: conditions that they may not read are left out.
 
 Every sentence says what is wrong and what would help. Names of parties are public, and so is the
 fact that an edge is in the way.
@@ -34,7 +34,8 @@ class Told:
 
 
 def tell(findings: Sequence[BookingFinding], reader: User) -> list[Told]:
-    """Two queries, whatever their number. They come with booking, campaign and parties."""
+    """Tells findings in two queries, whatever their number. They come with booking, campaign and
+    parties."""
     edges = Edge.objects.with_parties().in_bulk({pk for f in findings for pk in f.edge_ids})
     parties = Party.objects.in_bulk({pk for f in findings for pk in f.party_ids})
     return [

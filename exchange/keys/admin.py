@@ -1,4 +1,4 @@
-"""API keys in the operators' admin, to look up; they have pages of their own."""
+"""Shows API keys in the operators' admin, to look up; they have pages of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API keys of ad servers and other programs, with what each may be used for."""
+"""Keeps the API keys of ad servers and other programs, with what each may be used for."""
 
 from __future__ import annotations
 

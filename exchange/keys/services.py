@@ -1,4 +1,4 @@
-"""API keys: made and revoked, by those who may.
+"""Makes and revokes API keys, for those who may.
 
 `by` is the person who asks; without it the caller is the command line, which may do anything. A
 key's text is returned once and never kept; `seed` is what a form draws it from (`accounts.seeds`),
@@ -28,12 +28,12 @@ KEY_PREFIX = "tl_"
 KEY_BYTES = 32
 START_LENGTH = 8
 USUAL_KEY_LIFE = timedelta(days=180)
-# What is asked at a publisher, for which the key must name it.
+# Uses that are about a publisher, which the key must name.
 PUBLISHER_SCOPES = frozenset({Scope.ELIGIBILITY_READ, Scope.EXPLAIN_READ})
 
 
 class AlreadyMadeError(ValidationError):
-    """The same form made this key before. `text` only shortly after: empty later."""
+    """Says that the same form made this key before. `text` only shortly after: empty later."""
 
     def __init__(self, key: ApiKey, text: str) -> None:
         super().__init__(f"“{key.name}” was made by this form already.", code="already_made")
@@ -43,7 +43,7 @@ class AlreadyMadeError(ValidationError):
 
 
 def hash_api_key(text: str) -> str:
-    """A key holds 256 random bits: nothing to guess, so a fast hash without salt is enough."""
+    """Hashes a key of 256 random bits: nothing to guess, so a fast hash without salt is enough."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -59,7 +59,7 @@ def create_api_key(
     by: User | None = None,
     seed: bytes | None = None,
 ) -> tuple[ApiKey, str]:
-    """The key and its text, which cannot be had again."""
+    """Makes a key; returns it and its text, which cannot be had again."""
     text = KEY_PREFIX + draw_secret(seed, KEY_BYTES)
     key = ApiKey(
         name=name,
@@ -84,7 +84,7 @@ def create_api_key(
 
 
 def save_key_once(key: ApiKey, text: str) -> None:
-    """Two keys cannot have the same hash: a form that is sent twice meets its own key."""
+    """Saves a key. Two cannot have the same hash: a form that is sent twice meets its own key."""
     try:
         key.full_clean()
         save_unique(key)
@@ -131,7 +131,7 @@ def check_end(expires_at: datetime) -> None:
 
 @transaction.atomic
 def revoke_api_key(*, key: ApiKey, by: User | None = None) -> bool:
-    """False if it was revoked before; the first time stays."""
+    """Revokes a key; False if it was revoked before: the first time stays."""
     if by is not None:
         require_change(by, key)
     revoked = ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
@@ -142,6 +142,6 @@ def revoke_api_key(*, key: ApiKey, by: User | None = None) -> bool:
 
 
 def publish_keys_on_commit() -> None:
-    """Servers read keys from a file that this task writes. Robust, because the message is only a
+    """Starts the task that writes the file which servers read keys from. The message is only a
     hint: a broker that is down must not turn a saved change into an error."""
     transaction.on_commit(lambda: announce("snapshots.publish_keys"), robust=True)

@@ -59,7 +59,7 @@ def run(var: Path, arguments: argparse.Namespace) -> int:
 
 
 def check(var: Path, arguments: argparse.Namespace) -> int:
-    """Uses a run that is already up, starts one for the question otherwise."""
+    """Asks a run that is already up; starts one for the question otherwise."""
     if live := RunRecord(var).read_live():
         if not live.is_ready:
             raise LauncherError("Treeline is just starting; try again when it is ready")
@@ -102,7 +102,8 @@ def ask(var: Path) -> int:
 
 
 def _order(var: Path, arguments: argparse.Namespace, *more: str) -> RunOrder:
-    """Ad servers ask on the port after that of the pages, unless somebody says otherwise."""
+    """Makes the order. Ad servers ask on the port after that of the pages, unless somebody says
+    otherwise."""
     sizes = (f"--campaigns={arguments.campaigns}", f"--visits={arguments.visits}")
     next_port = arguments.port + 1 if arguments.port else find_free_port()
     return RunOrder(

@@ -25,12 +25,12 @@ LOCK = CHECKOUT / "requirements.lock"
 ENGINE = CHECKOUT / "matcher_ext"
 SOURCE_SUFFIXES = {".pyx", ".pxd", ".pxi", ".h", ".hpp", ".cpp", ".c"}
 UV_REQUIREMENT = "uv>=0.5,<1"
-# As pip does: else every process that may not write bytecode compiles Django again.
+# Compiles as pip does: else every process that may not write bytecode compiles Django again.
 UV_INSTALL = ["pip", "install", "--quiet", "--compile-bytecode", "--python", str(PYTHON)]
 
 
 class SetupError(Exception):
-    """Something that the person at the keyboard can repair; its text says how."""
+    """Says how the person at the keyboard can repair what is wrong."""
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def main() -> int:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Two set-ups of one checkout would undo each other's work; locks this very file."""
+    """Locks this very file: two set-ups of one checkout would undo each other's work."""
     with Path(__file__).open("rb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,7 +66,7 @@ def say(text: str) -> None:
 
 
 def check_build_tools() -> None:
-    """Asked first: a missing compiler should not show after minutes of downloads."""
+    """Looks for a compiler first: a missing one should not show after minutes of downloads."""
     if is_current("build", engine_digest()):
         return
     compilers = [os.environ.get("CXX", "g++"), "c++", "clang++"]
@@ -84,8 +84,8 @@ def make_venv() -> bool:
     if PYTHON.exists() and is_current("venv", digest):
         return False
     say(f"making {VENV.name} with Python {sys.version.split()[0]}")
-    # Without pip: Debian's python3 has no ensurepip unless python3-venv is installed, and uv needs
-    # none.
+    # Made without pip: Debian's python3 has no ensurepip unless python3-venv is installed, and uv
+    # needs none.
     run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)], "making .venv")
     site_packages().joinpath("treeline-checkout.pth").write_text(f"{CHECKOUT}\n")
     stamp("venv", digest)
@@ -110,7 +110,7 @@ def install_dependencies() -> bool:
 
 
 def installer() -> list[str]:
-    """What installs into `.venv`: uv if it can be had (2 to 3 times as quick), pip otherwise."""
+    """Finds what installs into `.venv`: uv if it can be had (2 to 3 times as quick), else pip."""
     uv = shutil.which("uv")
     # Asked for its version: a version manager's shim may be on PATH without a uv behind it.
     if uv and succeeds([uv, "--version"]):

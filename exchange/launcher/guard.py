@@ -39,7 +39,8 @@ class Watched:
         return cls(int(pid), ProcessId.of(int(pid)), float(patience_seconds), mark.decode())
 
     def members(self) -> Iterator[ProcessId]:
-        """A later session may have the same number: leader or mark prove that it is ours."""
+        """Finds the session's processes. A later one may have the same number: leader or mark prove
+        that it is ours."""
         is_led = self.leader is not None and self.leader.is_alive()
         return (p for p in session_members(self.pid) if is_led or has_mark(p, self.mark))
 

@@ -21,11 +21,11 @@ exec '{java}' "$@"
 
 
 class JavaMissingError(Exception):
-    """No usable Java; the text says what to install."""
+    """Says that there is no usable Java, and what to install."""
 
 
 def find_java_home() -> Path:
-    """The folder to export as JAVA_HOME."""
+    """Finds the folder to export as JAVA_HOME."""
     for home in [_named_home(), _home_on_path()]:
         if home and _major_version(home) >= OLDEST_JAVA:
             return home

@@ -1,4 +1,4 @@
-"""The embedded Postgres: binaries from a wheel, a cluster in `var/postgres`, a private socket.
+"""Runs the embedded Postgres: binaries from a wheel, a cluster in `var/postgres`, a private socket.
 
 The cluster is reached through an open descriptor (`/proc/self/fd/N`), so that the server's account
 needs no way through the folders above it. No TCP port; a random scram password kept in a 0600 file.
@@ -34,7 +34,7 @@ FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writ
 
 
 class PostgresError(Exception):
-    """The server did not start; the text carries its own last words."""
+    """Says that the server did not start, with its own last words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class PostgresPlace:
         return self.folder / "data"
 
     def password(self) -> str:
-        """Made at the first call."""
+        """Reads the password, which is made at the first call."""
         file = self.folder / "password"
         if not file.exists():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def find_binaries(run_folder: RunFolder) -> Path:
 
 
 def _create_cluster(place: PostgresPlace, binaries: Path, environment: dict[str, str]) -> None:
-    """Made aside and renamed: a cluster that exists is a whole one."""
+    """Makes a cluster aside and renames it: one that exists is a whole one."""
     aside = place.folder / "data.new"
     shutil.rmtree(aside, ignore_errors=True)
     make_private_folder(aside, place.run_folder.account)

@@ -61,7 +61,8 @@ def request_first_report() -> None:
 
 
 def write_welcome(port: int) -> None:
-    """What the launcher shows at the end: demo logins and a line to paste. Holds an API key."""
+    """Writes what the launcher shows at the end: demo logins and a line to paste. Holds an API
+    key."""
     from django.conf import settings
 
     welcome = Welcome(_demo_logins(), _demo_curl(port)) if settings.DEMO_LOGINS else Welcome({}, "")
@@ -78,7 +79,8 @@ def _demo_logins() -> dict[str, str]:
 
 
 def _demo_curl(port: int) -> str:
-    """Empty if nothing can be asked: somebody may have ended every campaign of the demo."""
+    """Writes the line; empty if nothing can be asked: somebody may have ended every campaign of the
+    demo."""
     if kept := _kept_curl(port):
         return kept
     line = io.StringIO()
@@ -90,7 +92,7 @@ def _demo_curl(port: int) -> str:
 
 
 def _kept_curl(port: int) -> str:
-    """The last run's line, if its key still works: finding a telling visit takes seconds."""
+    """Finds the last run's line, if its key still works: finding a telling visit takes seconds."""
     from django.conf import settings
 
     from exchange.demo.access import read_key

@@ -21,7 +21,7 @@ from typing import Self
 RUN_MARK = "TREELINE_RUN"
 PR_SET_PDEATHSIG = 1
 STDERR = 2
-# Where a machine has not enough for all, ad servers are answered first.
+# Niceness of all but the ad servers' processes: on a busy machine those come first.
 BEHIND_AD_SERVERS = 5
 CHECKOUT = Path(__file__).resolve().parents[2]
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -47,7 +47,7 @@ class ProcessId:
 
     @classmethod
     def of(cls, pid: int) -> Self | None:
-        """None if there is no such process, or only its zombie."""
+        """Identifies a process; None if there is no such one, or only its zombie."""
         stat = _read_stat(pid)
         if stat is None or stat[0] == "Z":
             return None
@@ -107,7 +107,7 @@ class Running:
             self.process.send_signal(self.program.stop_signal)
 
     def stop(self) -> None:
-        """Politely first, then its whole session by force."""
+        """Stops the program politely first, then its whole session by force."""
         self.request_stop()
         try:
             self.process.wait(self.program.patience_seconds)
@@ -117,7 +117,7 @@ class Running:
         end_processes(self._orphans, patience_seconds=2)
 
     def _orphans(self) -> Iterator[ProcessId]:
-        """Descendants that outlived the leader; the mark proves that they are ours."""
+        """Finds descendants that outlived the leader; the mark proves that they are ours."""
         return (p for p in session_members(self.identity.pid) if has_mark(p, self.mark))
 
     def last_lines(self, count: int = 15) -> str:
@@ -135,7 +135,8 @@ def start(program: Program) -> Running:
     words = f" {program.patience_seconds} {program.mark}\n".encode()
 
     def bind_to_starter() -> None:
-        """Still before the program itself: there is no moment at which nobody knows of it."""
+        """Runs in the child before the program itself: there is no moment at which nobody knows of
+        it."""
         os.nice(program.niceness)
         # Our own handler would take the signal and lose it: a new program has none.
         signal.signal(program.death_signal, signal.SIG_DFL)
@@ -163,8 +164,7 @@ def start(program: Program) -> Running:
     if process.stdin:
         process.stdin.write(program.stdin)
         process.stdin.close()
-    # A program that failed at once is a zombie until we ask for its status: then any identity will
-    # do.
+    # A program that failed at once is a zombie until we ask for its status: any identity will do.
     identity = ProcessId.of(process.pid) or ProcessId(process.pid, 0, "")
     return Running(program, process, identity)
 
@@ -208,7 +208,7 @@ class Guard:
 
 
 def _find_guard() -> Guard:
-    """The first program brings it along."""
+    """Finds the guard; the first program brings it along."""
     global _guard
     if _guard is None or not _guard.is_alive():
         _guard = Guard.start()
@@ -239,7 +239,8 @@ def session_members(session: int) -> Iterator[ProcessId]:
 
 
 def marked_processes(mark: str, *, outside: Collection[int] = ()) -> Iterator[ProcessId]:
-    """Every process that carries the mark of a run, but those of some sessions; never ourselves."""
+    """Finds every process that carries the mark of a run, but those of some sessions; never
+    ourselves."""
     for process, stat in _all_processes():
         if process.pid != os.getpid() and int(stat[3]) not in outside and has_mark(process, mark):
             yield process
@@ -262,8 +263,8 @@ def _all_processes() -> Iterator[tuple[ProcessId, list[str]]]:
 
 
 def _read_stat(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat after the name (which may hold blanks): state, parent, group,
-    session ..
+    """Reads the fields of /proc/PID/stat after the name (which may hold blanks): state, parent,
+    group, session ..
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

@@ -1,4 +1,5 @@
-"""A short-lived private folder for sockets and, where needed, for copies of the servers' binaries.
+"""Makes a short-lived private folder for sockets and, where needed, copies of the servers'
+binaries.
 
 Servers refuse to run as root, so root's servers run as `nobody`. That user cannot enter a checkout
 below a 0700 home: what it must execute is then copied here. The folder's name is random, its mode
@@ -23,7 +24,7 @@ MAX_PATH_BYTES = 80
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Owned by the servers' account; removed by whoever made it, or by the next start."""
+    """A folder of the servers' account; removed by whoever made it, or by the next start."""
 
     path: Path
     account: Account | None
@@ -40,7 +41,8 @@ class RunFolder:
         return cls(path, account)
 
     def make_executable(self, source: Path, *, program: str) -> Path:
-        """The folder `source`, or a copy of it whose `program` the servers' account can run."""
+        """Finds the folder `source`, or makes a copy of it whose `program` the servers' account can
+        run."""
         if self._can_run(source / program):
             return source
         copy = self.adopt(source)
@@ -51,7 +53,7 @@ class RunFolder:
         return copy
 
     def adopt(self, source: Path) -> Path:
-        """A copy that belongs to the servers' account, without what only compilers read."""
+        """Makes a copy that belongs to the servers' account, without what only compilers read."""
         copy = self.path / source.name
         if not copy.exists():
             shutil.copytree(
@@ -93,7 +95,7 @@ class RunFolder:
 
 
 def server_account() -> Account | None:
-    """None: as ourselves."""
+    """Finds the account that servers run as; None: our own."""
     if os.geteuid() != 0:
         return None
     nobody = pwd.getpwnam("nobody")

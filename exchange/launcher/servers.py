@@ -1,4 +1,4 @@
-"""Postgres and Redis for one run: those that the environment names, else embedded ones."""
+"""Provides Postgres and Redis for one run: those that the environment names, else embedded ones."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ from exchange.launcher.valkey import ValkeyPlace, start_valkey
 
 @dataclass(slots=True)
 class Servers:
-    """Addresses are known at once; the servers answer after `start`. One owner, one thread."""
+    """The two servers. Addresses are known at once; they answer after `start`. One owner, one
+    thread."""
 
     postgres: PostgresPlace | None
     valkey: ValkeyPlace | None
@@ -22,7 +23,7 @@ class Servers:
     running: list[Running] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
-        """What other programs need to reach the embedded servers."""
+        """Says what other programs need to reach the embedded servers."""
         addresses = {}
         if self.postgres:
             addresses["DATABASE_URL"] = self.postgres.url()
@@ -44,8 +45,8 @@ class Servers:
 
 
 def plan_servers(*, var: Path, is_durable: bool = True) -> Servers:
-    """Starts nothing yet. `DATABASE_URL` and `REDIS_URL` in our environment name servers that are
-    not ours.
+    """Plans the servers, and starts nothing yet. `DATABASE_URL` and `REDIS_URL` in our environment
+    name servers that are not ours.
     """
     needs_postgres = not os.environ.get("DATABASE_URL")
     needs_valkey = not os.environ.get("REDIS_URL")
@@ -64,7 +65,7 @@ def plan_servers(*, var: Path, is_durable: bool = True) -> Servers:
 
 @contextmanager
 def running_servers(*, var: Path, is_durable: bool = True) -> Iterator[dict[str, str]]:
-    """Servers for as long as the block runs; gives their addresses."""
+    """Runs servers for as long as the block runs; gives their addresses."""
     servers = plan_servers(var=var, is_durable=is_durable)
     try:
         servers.start(dict(os.environ))

@@ -1,4 +1,4 @@
-"""What is known of a run on disk: who holds `var`, what it started, and how to clean up after it.
+"""Keeps on disk what is known of a run: who holds `var`, what it started, how to clean up after it.
 
 One run at a time holds the lock, which the kernel gives back when its holder dies. The state file
 then still tells the next run what may be left over.
@@ -20,7 +20,7 @@ from exchange.launcher.runfolder import PREFIX
 
 
 class AlreadyRunningError(Exception):
-    """Another launcher holds this `var`."""
+    """Says that another launcher holds this `var`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,15 @@ class RunRecord:
         aside.replace(self.state_file)
 
     def read(self) -> RunState | None:
-        """None if nothing was recorded, or only half of it when the machine stopped."""
+        """Reads the state; None if nothing was recorded, or only half of it when the machine
+        stopped."""
         try:
             return RunState.from_json(self.state_file.read_text())
         except (FileNotFoundError, ValueError, TypeError, KeyError):
             return None
 
     def read_live(self) -> RunState | None:
-        """The run that is going on now, if any."""
+        """Reads the run that is going on now, if any."""
         state = self.read()
         return state if state and state.launcher.is_alive() else None
 
@@ -103,7 +104,7 @@ def clean_up_after(state: RunState) -> int:
 
 def _left_programs(state: RunState) -> Iterator[ProcessId]:
     yield from (program for program in state.programs if program.is_alive())
-    # A server's own processes carry the mark too, but are its own business.
+    # Processes of a server carry the mark too, but it ends them itself.
     yield from marked_processes(state.mark, outside={server.pid for server in state.servers})
 
 

@@ -38,7 +38,7 @@ HOST = "127.0.0.1"
 MAX_LOG_BYTES = 10_000_000
 MAX_QUICK_DEATHS = 5
 LIVED_LONG_SECONDS = 60.0
-# Quiet: a banner is no JSON line.
+# Starts Celery without its banner, which is no JSON line.
 CELERY = ("celery", "--quiet", "-A", "exchange.celery")
 
 
@@ -68,11 +68,11 @@ WORKERS = (
 
 
 class LauncherError(Exception):
-    """The run cannot go on; the text is for the person who started it."""
+    """Says why the run cannot go on, to the person who started it."""
 
 
 class StopRequested(BaseException):
-    """A signal asked us to end. No `except Exception` may swallow it."""
+    """Says that a signal asked us to end. No `except Exception` may swallow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Supervisor:
     @classmethod
     @contextmanager
     def running(cls, order: RunOrder) -> Iterator["Supervisor"]:
-        """Everything is up inside the block, and gone after it, however it ends."""
+        """Starts everything, which is up inside the block and gone after it, however it ends."""
         record = RunRecord(order.var)
         with stopped_by_signals(), record.held():
             _clean_up(record)
@@ -143,14 +143,14 @@ class Supervisor:
                     self._start_again(child)
 
     def stop_all(self) -> None:
-        """Askers before servers, so that nobody's last words are a lost connection."""
+        """Stops askers before servers, so that nobody's last words are a lost connection."""
         servers = self.servers.running
         askers = [child for child in self.children if child not in servers]
         for child in askers:
             child.request_stop()
         for child in askers:
             child.stop()
-        # Whatever left its session: Spark's processes, say.
+        # Ends whatever left its session: Spark's processes, say.
         end_processes(self._strays, patience_seconds=2)
         self.servers.stop()
         self.children.clear()
@@ -313,7 +313,7 @@ def check_port_is_free(port: int) -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """The first SIGINT, SIGTERM or SIGHUP raises StopRequested; later ones change nothing."""
+    """Raises StopRequested at the first SIGINT, SIGTERM or SIGHUP; later ones change nothing."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         for each in signals:
@@ -334,7 +334,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def keep_secret(file: Path) -> str:
-    """A random text that stays the same as long as the file does."""
+    """Reads a random text, made at the first call, that stays the same as long as the file does."""
     if not file.exists():
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(secrets.token_urlsafe(48))

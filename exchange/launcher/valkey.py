@@ -1,4 +1,4 @@
-"""The embedded Redis-compatible server: Valkey from a wheel, on loopback, behind a password.
+"""Runs the embedded Redis-compatible server: Valkey from a wheel, on loopback, behind a password.
 
 Its settings go in over stdin, so that the password shows in no file and no process list. Its data
 are an append-only file in `var/valkey`; the server stands in that folder and needs no way through
@@ -31,7 +31,7 @@ maxmemory-policy noeviction
 
 
 class ValkeyError(Exception):
-    """The server did not start; the text carries its own last words."""
+    """Says that the server did not start, with its own last words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class ValkeyPlace:
 
 
 def find_free_port() -> int:
-    """Below those that the kernel gives to connections, where it would not stay free for long."""
+    """Finds a free port below those that the kernel gives to connections, where none stays free for
+    long."""
     first_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = LOWEST_PORT + secrets.randbelow(max(first_given - LOWEST_PORT, 1_000))

@@ -1,4 +1,4 @@
-"""What a person is told when all is up: the address, the demo logins, and a request to paste."""
+"""Tells a person what is up: the address, the demo logins, and a request to paste."""
 
 import argparse
 import json
@@ -15,7 +15,8 @@ DEMO_PASSWORD = "treeline-demo"  # noqa: S105  (published on purpose)
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """Roles by login name, and a curl line that holds the demo's API key; both may be empty."""
+    """What is told: roles by login name, and a curl line that holds the demo's API key; both may be
+    empty."""
 
     logins: dict[str, str]
     curl: str
@@ -36,7 +37,8 @@ class Welcome:
         return "\n".join([*lines, "", f"  Ctrl-C ends everything. Logs are in {logs}", ""])
 
     def request(self) -> urllib.request.Request:
-        """What pasting the line would send: read from it, so that a wrong line is found out."""
+        """Makes what pasting the line would send: read from it, so that a wrong line is found
+        out."""
         parser = argparse.ArgumentParser(exit_on_error=False)
         parser.add_argument("-s", action="store_true")
         parser.add_argument("url")

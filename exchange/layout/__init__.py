@@ -1,5 +1,5 @@
-"""Layered drawings of directed graphs with cycles: in which column each node stands, in which order
-and at which height, and how links run between them. Plain numbers in, plain numbers out: it knows
+"""Draws directed graphs with cycles in layers: in which column each node stands, in which order and
+at which height, and how links run between them. Plain numbers in, plain numbers out: it knows
 neither parties nor visits nor SVG.
 
 The same links always give the same drawing: nothing here depends on the order of a set.
@@ -27,8 +27,8 @@ def lay_out(
     ranks: Mapping[int, int] | None = None,
     spacing: Spacing | None = None,
 ) -> Drawing:
-    """Nodes begin in the order in which links name them; only those of `first` stand in the first
-    column, unless `ranks` says for each node where it stands.
+    """Lays out links. Nodes begin in the order in which links name them; only those of `first`
+    stand in the first column, unless `ranks` says for each node where it stands.
 
     1. Close one link of each cycle (ranks.py). 2. Give nodes their columns. 3. Lead long links
     through a bend in each column between (columns.py). 4. Order the columns so that few links
@@ -45,7 +45,8 @@ def draw(
     given: tuple[tuple[int, int], ...] | None,
     spacing: Spacing,
 ) -> Drawing:
-    """Kept by what it is drawn from: a version of the graph that has the same links finds it."""
+    """Draws, and keeps the drawing by what it is drawn from: another version of the graph with the
+    same links finds it."""
     closing = find_back_links(links)
     ranks = rank_nodes(links, first) if given is None else dict(given)
     forward = [link for link in links if ranks[link.start] < ranks[link.end]]

@@ -1,4 +1,4 @@
-"""What stands in each column, and in which order, so that few links cross."""
+"""Decides what stands in each column, and in which order, so that few links cross."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 from exchange.layout.drawing import Link, Slot
 
 SWEEPS = 24
-# Steps between two columns that one sweep over a drawing may cost; larger ones are swept less.
+# Bounds steps times sweeps: drawings with more steps between columns are swept less often.
 STEPS_SWEPT = 12_000
 
 Columns = list[list[Slot]]
@@ -20,7 +20,8 @@ Step = tuple[Slot, Slot]
 
 
 def fill_columns(links: Sequence[Link], ranks: Mapping[int, int]) -> tuple[Columns, Ways]:
-    """Long links of a node share its bend in a column: a cable of lanes, not a bend for each."""
+    """Fills the columns. Long links of a node share its bend in a column: a cable of lanes, not a
+    bend for each."""
     columns: Columns = [[] for _ in range(max(ranks.values(), default=-1) + 1)]
     for node, rank in ranks.items():
         columns[rank].append(Slot(rank, node))
@@ -37,8 +38,8 @@ def fill_columns(links: Sequence[Link], ranks: Mapping[int, int]) -> tuple[Colum
 
 
 def order_columns(columns: Columns, ways: Iterable[tuple[Slot, ...]]) -> None:
-    """Barycentre sweeps to the right and back, in place; the best order seen is kept. A cable
-    counts once for each of its lanes."""
+    """Orders columns in place by barycentre sweeps to the right and back; the best order seen is
+    kept. A cable counts once for each of its lanes."""
     steps = [step for way in ways for step in pairwise(way)]
     before, after = find_neighbours(steps)
     best, fewest = copy_of(columns), count_crossings(columns, steps)
@@ -71,7 +72,8 @@ def sweep_columns(
 
 
 def share_places(column: Sequence[Slot]) -> list[tuple[Slot, float]]:
-    """From 0 at the top to 1 at the bottom, so that columns of different length compare."""
+    """Places slots from 0 at the top to 1 at the bottom, so that columns of different length
+    compare."""
     last = max(1, len(column) - 1)
     return [(slot, number / last) for number, slot in enumerate(column)]
 
@@ -84,7 +86,7 @@ def mean_place(
 
 
 def count_crossings(columns: Columns, steps: Iterable[Step]) -> int:
-    """Pairs of steps between the same two columns that cross."""
+    """Counts pairs of steps between the same two columns that cross."""
     place = {slot: number for column in columns for number, slot in enumerate(column)}
     between: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for one, other in steps:

@@ -1,4 +1,4 @@
-"""What a drawing is made from, and what it is."""
+"""Defines what a drawing is made from, and what it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From one node to another one; `width` is that of its line."""
+    """A line from one node to another; `width` is that of the line."""
 
     number: int
     start: int
@@ -19,8 +19,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """In the drawing's own units: `least` height of a node, gaps below nodes, bends and lanes; no
-    drawing is lower than `height`."""
+    """Distances in the drawing's own units: `least` height of a node, gaps below nodes, bends and
+    lanes; no drawing is lower than `height`."""
 
     least: float = 16.0
     node_gap: float = 7.0
@@ -68,5 +68,5 @@ class Drawing:
     height: float
 
     def slot_of(self) -> dict[int, Slot]:
-        """Where each node stands."""
+        """Finds where each node stands."""
         return {slot.node: slot for column in self.columns for slot in column if not slot.is_bend}

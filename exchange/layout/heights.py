@@ -1,4 +1,4 @@
-"""How high everything is and stands, and where on a node its lanes begin and end."""
+"""Decides how high everything is and stands, and where on a node its lanes begin and end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def gap_below(slot: Slot, spacing: Spacing) -> float:
 def measure(
     columns: Columns, links: Sequence[Link], ways: Ways, spacing: Spacing
 ) -> dict[Slot, float]:
-    """As high as the lanes that enter or leave; nodes at least as high as their label."""
+    """Measures slots: as high as the lanes that enter or leave, nodes at least as high as their
+    label."""
     entering: dict[Slot, float] = defaultdict(float)
     leaving: dict[Slot, float] = defaultdict(float)
     for link in links:
@@ -78,7 +79,7 @@ def settle(
 def stack(
     column: Sequence[Slot], room: Mapping[Slot, float], height: float
 ) -> Iterator[tuple[Slot, float]]:
-    """One below the other, the free height shared out between them."""
+    """Places slots one below the other, the free height shared out between them."""
     free = (height - sum(room[slot] for slot in column)) / (len(column) + 1)
     at = 0.0
     for slot in column:
@@ -88,15 +89,16 @@ def stack(
 
 
 def half_way(slot: Slot, near: Sequence[Slot], middles: Mapping[Slot, float]) -> float:
-    """Not all the way: columns keep some air instead of heaping up in the middle."""
+    """Moves a slot half the way to its neighbours: columns keep some air instead of heaping up in
+    the middle."""
     if not near:
         return middles[slot]
     return (sum(middles[one] for one in near) / len(near) + middles[slot]) / 2
 
 
 def spread(wanted: Sequence[float], sizes: Sequence[float], height: float) -> list[float]:
-    """Middles nearest to those wanted, in their order, without overlap: isotonic regression by
-    pooling what would be out of order (pool adjacent violators)."""
+    """Finds the middles nearest to those wanted, in their order, without overlap: isotonic
+    regression by pooling what would be out of order (pool adjacent violators)."""
     offsets, at = [], 0.0
     for size in sizes:
         offsets.append(at + size / 2)
@@ -125,7 +127,7 @@ class End:
 def place_lanes(
     links: Sequence[Link], ways: Ways, places: Places, spacing: Spacing
 ) -> Iterator[Lane]:
-    """Lanes leave and enter a slot in the order of where they go to and come from."""
+    """Places lanes; they leave and enter a slot in the order of where they go to and come from."""
     heights = {link.number: [0.0] * (2 * len(ways[link.number]) - 2) for link in links}
     for is_leaving in (True, False):
         for slot, ends in collect_ends(links, ways, places.middles, is_leaving=is_leaving).items():

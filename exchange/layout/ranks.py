@@ -1,4 +1,4 @@
-"""Which links close a cycle, and in which column each node stands."""
+"""Finds which links close a cycle, and in which column each node stands."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import networkx as nx
 
 from exchange.layout.drawing import Link
 
-# Each is a search of its knot; what is left of a knot with more of them is cut in one walk.
+# Each cycle costs a search of its knot; what is left of a knot with more is cut in one walk.
 CYCLES_APART = 60
 
 
 def find_back_links(links: Sequence[Link]) -> dict[int, int]:
-    """The narrowest link of each cycle, until none is left, with the number of nodes in it."""
+    """Finds the narrowest link of each cycle, until none is left, with the number of nodes in
+    it."""
     graph = nx.DiGraph()
     for link in links:
         graph.add_edge(link.start, link.end, link=link)
     closing: dict[int, int] = {}
     knots = [sorted(knot) for knot in nx.strongly_connected_components(graph) if len(knot) > 1]
     for knot in sorted(knots):
-        # By hand: a view of the whole graph would look at all of it for each question.
+        # Copied by hand: a view of the whole graph would look at all of it for each question.
         part = nx.DiGraph()
         inside = set(knot)
         part.add_edges_from(
@@ -44,8 +45,8 @@ def cut_knot(part: nx.DiGraph) -> dict[int, int]:
 
 
 def cut_rest(part: nx.DiGraph) -> dict[int, int]:
-    """A depth-first walk leaves a node before those that it came from: links to nodes that are left
-    later close a cycle, and without them there is none."""
+    """Finds links that close a cycle. A depth-first walk leaves a node before those that it came
+    from: links to nodes that are left later close one, and without them there is none."""
     left = {node: number for number, node in enumerate(nx.dfs_postorder_nodes(part))}
     return {
         link.number: len(left)
@@ -59,9 +60,9 @@ def narrowness(link: Link) -> tuple[float, int]:
 
 
 def rank_nodes(links: Sequence[Link], first: frozenset[int]) -> dict[int, int]:
-    """The longest way from a node that nothing leads to. Nodes of one cycle share a column, and
-    those that lead nowhere the last one. Only `first` stand in the first column: others that
-    nothing leads to stand just before the nearest of those that they lead to."""
+    """Ranks nodes by the longest way from a node that nothing leads to. Nodes of one cycle share a
+    column, and those that lead nowhere the last one. Only `first` stand in the first column: others
+    that nothing leads to stand just before the nearest of those that they lead to."""
     graph = nx.DiGraph()
     graph.add_edges_from((link.start, link.end) for link in links)
     condensed = nx.condensation(graph)
@@ -80,7 +81,8 @@ def rank_nodes(links: Sequence[Link], first: frozenset[int]) -> dict[int, int]:
 
 
 def align_ends(graph: nx.DiGraph, ranks: dict[int, int]) -> dict[int, int]:
-    """Nodes that lead nowhere to the last column; then without columns that nobody stands in."""
+    """Moves nodes that lead nowhere to the last column; then drops columns that nobody stands
+    in."""
     ends = [node for node in graph if not graph.succ[node]]
     others = [rank for node, rank in ranks.items() if graph.succ[node]]
     last = max(others, default=-1) + 1

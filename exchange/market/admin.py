@@ -1,4 +1,5 @@
-"""The market in the operators' admin: to be read, expressions included, and never changed there."""
+"""Shows the market in the operators' admin: to be read, expressions included, never changed
+there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remarkable about an expression that is valid: told while one types, never in the way.
+"""Says what is remarkable about a valid expression: told while one types, never in the way.
 
 What it says in plain words; conditions that are never or always true, repeated or retired; values
 that no sampled visit has, and countries by another name; what a negative condition leaves out for
@@ -28,7 +28,7 @@ LEAST_SHARE = 0.0005  # of visits that a condition leaves out
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Lines and columns from 1, in characters, as the parser counts."""
+    """A place in a text: lines and columns from 1, in characters, as the parser counts."""
 
     line: int
     column: int
@@ -37,8 +37,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """`suggestion` says how to write it instead, if that is known. `paths` are those of the
-    conditions that it is about; `values` those of theirs that it is about, if it is about some."""
+    """A remark about an expression. `suggestion` says how to write it instead, if that is known.
+    `paths` name the conditions that it is about; `values` those of their values that it is about,
+    if any."""
 
     kind: str
     message: str
@@ -55,7 +56,7 @@ class Advice:
 
 
 def advise(expression: Expression, text: str, spans: Spans | None = None) -> Advice:
-    """`text` is what was typed, which the expression was read from."""
+    """Collects hints about an expression and says it in plain words; `text` is what was typed."""
     sampled = sample_traffic(expression.catalog)
     spans = spans_of(expression, text) if spans is None else spans
     found = [
@@ -69,7 +70,7 @@ def advise(expression: Expression, text: str, spans: Spans | None = None) -> Adv
 
 
 def place_hint(hint: Hint, text: str, spans: Spans) -> Hint:
-    """At its value if it is about one, else at its first condition."""
+    """Gives a hint its place: that of its value if it is about one, else of its first condition."""
     if len(hint.values) == 1 and hint.values[0].span:
         return replace(hint, place=place_of(text, *hint.values[0].span))
     if hint.paths and hint.paths[0] in spans:
@@ -87,7 +88,7 @@ def find_suspicious(expression: Expression) -> Iterator[Hint]:
 def tell_strange_values(
     expression: Expression, text: str, spans: Spans, sampled: SampledTraffic
 ) -> Iterator[Hint]:
-    """One hint for a condition and kind, however many values of it are strange."""
+    """Yields one hint per condition and kind, however many of its values are strange."""
     for path, node in walk_paths(expression.root):
         if not isinstance(node, Predicate):
             continue
@@ -134,13 +135,13 @@ def tell_excluded(expression: Expression, sampled: SampledTraffic) -> Iterator[H
 
 
 def include_missing(excluded: Exclusion) -> str:
-    """What to write in the condition's place, wherever that is."""
+    """Writes what may replace the condition, wherever it stands, to include missing values."""
     absent = "and {} is present" if excluded.is_denied else "or {} is missing"
     return f"({brief(excluded.condition)} {absent.format(excluded.needs)})"
 
 
 def tell_share(share: float) -> str:
-    """Never all, and never nothing, where it is not."""
+    """Writes a share in percent; it reads 0 % or 100 % only where it is exactly that."""
     percent = 100 * share
     if percent < 1:
         return f"{percent:.2g} %"

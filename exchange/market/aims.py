@@ -23,7 +23,7 @@ from django.db.models.functions import Left
 from exchange.market.countries import find_country
 from exchange.market.words import Words, words_of
 
-# A text that is longer is found by its beginning: Postgres keeps no more words of one.
+# A longer text is found by its beginning only: Postgres keeps no more words of one.
 LONGEST = 100_000
 JOINTS = frozenset(
     words_of(
@@ -47,7 +47,7 @@ class Aim:
         return Q(uses__overlap=named) if named else Q(pk__in=[])
 
     def in_index(self) -> Q:
-        """Conditions for the index. Needs `aims`, the annotation of `aim_words`."""
+        """Builds conditions for the index. Needs `aims`, the annotation of `aim_words`."""
         wanted = f"{self.word}:* | {self.code}" if self.code else f"{self.word}:*"
         return Q(aims=SearchQuery(wanted, config="simple", search_type="raw")) | self.uses
 

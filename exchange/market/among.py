@@ -1,4 +1,4 @@
-"""`pk__among=ids`: what `pk__in` means, for thousands of ids.
+"""Defines the lookup `pk__among=ids`: what `pk__in` means, for thousands of ids.
 
 They travel as one array. Each as a parameter of its own costs more than the query: of 10,000 ids,
 30 ms in Django alone.

@@ -1,4 +1,4 @@
-"""Loading very many rows at once: what Postgres checks and sorts row by row is done at the end.
+"""Loads very many rows at once: what Postgres checks and sorts row by row is done at the end.
 
 For a load that owns its tables until its transaction ends: they are locked against everyone else.
 Triggers stay: they run once per statement, and without them the rows would have no history.

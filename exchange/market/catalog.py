@@ -1,4 +1,4 @@
-"""The attribute catalogue as the engine wants it, read from its table."""
+"""Reads the attribute catalogue from its table, in the form that the engine takes."""
 
 from __future__ import annotations
 

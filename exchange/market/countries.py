@@ -1,4 +1,4 @@
-"""Countries as people write them, and the three letters that the catalogue uses."""
+"""Finds the three letters that the catalogue uses for a country, as people may write it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BY_NAME = {
 
 
 def find_country(text: str) -> str | None:
-    """The three letters that are meant; None if they are written already, or nobody knows."""
+    """Finds the three letters that are meant; None if they are written already, or nobody knows."""
     if text in KNOWN:
         return None
     bare = text.strip()

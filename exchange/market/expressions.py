@@ -1,4 +1,4 @@
-"""Reading an expression as its owner may write it."""
+"""Reads an expression as its owner may write it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from targeting.tree import Predicate, walk
 def check_expression(
     *, text: str, organisation_id: int | None = None, name: str | None = None
 ) -> Expression:
-    """Raises `ExpressionError` with the position of everything that is wrong.
+    """Reads an expression; raises `ExpressionError` with the position of every mistake.
 
     People refer to audiences and lists by `@name` and `$name`. The names of edges are the index's
     own: a campaign must not borrow somebody's edge. `name` is the audience that the text is to
@@ -37,9 +37,9 @@ def read_expression(
 
 
 class ExpressionReader:
-    """`read_expression` of very many: asks for an organisation's names once, and looks through a
-    list once for each kind of condition on it, however many expressions have it. As of the moment
-    when it was made, or with the names that it is given. Not thread-safe."""
+    """Does `read_expression` for very many: asks for an organisation's names once, and looks
+    through a list once for each kind of condition on it, however many expressions have it. Reads
+    names as of the moment when it was made, or those that it is given. Not thread-safe."""
 
     def __init__(
         self, catalog: Catalog, names_of: Callable[[int | None], Names] | None = None

@@ -1,4 +1,4 @@
-"""A visit as people give it to try it out: it may say its time, and it may be a bid request.
+"""Reads a visit as people give it to try it out: with a time of its own, or as a bid request.
 
 What ad servers send is stamped with the server's clock, whatever it says. Here the time that a
 visit says counts, so that a daypart can be tried at any hour.
@@ -25,9 +25,9 @@ WRONG_TIME = (
 
 @dataclass(frozen=True, slots=True)
 class GivenVisit:
-    """`flat` has dotted names. `at` is the time that it says, None if it says none; `imp_id` the
-    impression of a bid request, None for a plain visit. `notes` are what the giver should know
-    about how it was read."""
+    """A visit to try. `flat` has dotted names. `at` is the time that it says, None if it says none;
+    `imp_id` the impression of a bid request, None for a plain visit. `notes` are what the giver
+    should know about how it was read."""
 
     flat: dict[str, object]
     at: datetime | None = None
@@ -43,13 +43,13 @@ class GivenVisit:
 
 
 def is_bid_request(document: Mapping[str, Any]) -> bool:
-    """A visit has an object of that name, if any: its one impression."""
+    """Tells a bid request by its list `imp`: in a visit, `imp` is an object (one impression)."""
     return isinstance(document.get("imp"), list)
 
 
 def read_given(document: Mapping[str, Any], catalog: Catalog) -> list[GivenVisit]:
-    """One, or one for each impression of a bid request. Raises `ProblemError` for what no ad
-    server could send either, and for a time that cannot be read."""
+    """Reads a visit, or one for each impression of a bid request. Raises `ProblemError` for what no
+    ad server could send either, and for a time that cannot be read."""
     if not is_bid_request(document):
         return [note_faults(document, catalog)]
     imps = read_impressions(document, read_sources(catalog.to_json()))
@@ -72,7 +72,8 @@ def note_faults(
 
 
 def read_time(flat: Mapping[str, object]) -> datetime | None:
-    """`local_time` is the same instant, which the index shifts to the visitor's clock."""
+    """Reads the time that a visit says. Takes `local_time` for the same instant: the index shifts
+    it to the visitor's clock."""
     for name in STAMPED_TIMES:
         if (value := flat.get(name)) is not None:
             try:

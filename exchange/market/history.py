@@ -1,4 +1,4 @@
-"""The past of what people edit: every revision with who, when and from where, and the way back.
+"""Reads the past of what people edit: every revision with who, when and from where; reverts to one.
 
 Revisions are written by triggers (`models.revised`); nothing here writes one. Differences are in
 words; whoever shows them to others passes them through `visibility.sight`.
@@ -64,7 +64,7 @@ class Revision:
 
 
 def revisions_of(obj: Revised, *, limit: int = 100, before: int | None = None) -> list[Revision]:
-    """Newest first; `before` is the number of the last one that was seen. Two queries."""
+    """Lists revisions, newest first; `before` is the number of the last one seen. Two queries."""
     events = events_of(obj).order_by("-version", "-pgh_id")
     if before is not None:
         events = events.filter(version__lt=before)
@@ -74,7 +74,7 @@ def revisions_of(obj: Revised, *, limit: int = 100, before: int | None = None) -
 
 
 def find_revision(obj: Revised, number: int) -> Revision:
-    """Raises `ValidationError` if there is none of that number."""
+    """Finds one revision; raises `ValidationError` if there is none of that number."""
     event = events_of(obj).filter(version=number).order_by("-pgh_id").first()
     if event is None:
         raise ValidationError(f"{obj} has no version {number}.")
@@ -136,7 +136,7 @@ def describe_field(
 
 
 def describe_expressions(old: str, new: str, catalog: Catalog) -> list[str]:
-    """A text that the catalogue of today no longer takes has no tree to compare."""
+    """Describes what changed; a text that today's catalogue refuses has no tree to compare."""
     try:
         return describe_difference(parse(old, catalog).root, parse(new, catalog).root)
     except ExpressionError:
@@ -153,7 +153,8 @@ def describe_values(list_id: int, old: int, new: int, kind: str) -> list[str]:
 
 
 def describe_version(changed: ValueListVersion | ValuesDifference) -> list[str]:
-    """Versions from before the first values were named have the numbers only."""
+    """Says what a new version of a list changed. Versions from before the first values were named
+    have the numbers only."""
     words = []
     for verb, count, first in (
         ("added", changed.added_count, changed.first_added),
@@ -165,7 +166,7 @@ def describe_version(changed: ValueListVersion | ValuesDifference) -> list[str]:
 
 
 def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
-    """Labels, a domain, pinned edges: what came and went, or only that the order changed."""
+    """Says which labels, domain values or pinned edges came and went, or that the order changed."""
     words = []
     for verb, items in (
         ("added", [item for item in new if item not in old]),
@@ -177,7 +178,8 @@ def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
 
 
 def name_items(items: Sequence[Any], count: int) -> str:
-    """`AUT, BEL and 13 more`; of `count` items the first are given. One with a comma is quoted."""
+    """Writes `AUT, BEL and 13 more`: names the first of `count` items, those with a comma in
+    quotes."""
     cut = [Truncator(str(item)).chars(MAX_ITEM_CHARACTERS) for item in items[:MAX_ITEMS_NAMED]]
     named = [f"“{item}”" if "," in item else item for item in cut]
     more = f" and {count - len(named):,} more" * (count > len(named))

@@ -1,4 +1,4 @@
-"""Who would notice a change: what uses an attribute, an audience, a list, an edge.
+"""Finds who would notice a change: what uses an attribute, an audience, a list, an edge.
 
 Found through the kept `uses`, never by parsing texts; counts stop at a limit. What would break
 something that is in use is refused here, for the services.
@@ -37,7 +37,7 @@ from targeting import Catalog, ExpressionError, parse
 COUNT_LIMIT = 10_000
 NAMES_SHOWN = 5
 CONFLICTS_SHOWN = 5
-# Of an edge in the middle of the exchange a million bookings may be found: nobody waits for that.
+# A million bookings may pass an edge in the middle of the exchange: nobody waits for that count.
 EDGE_COUNT_LIMIT = 1_000
 PAIRS_ASKED = 4_000
 SELECT_BOOKED = """
@@ -49,13 +49,13 @@ SELECT_BOOKED = """
         AND hop_limit BETWEEN fewest AND most
     LIMIT %s
 """
-# Of an audience or list that very many campaigns use, the test visits of the oldest ones are run.
+# Where very many campaigns use an audience or list, only the oldest ones' test visits are run.
 MAX_REHEARSED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Counts stop at `COUNT_LIMIT`; `first` names some of those that would be hit."""
+    """Whom a change would hit. Counts stop at `COUNT_LIMIT`; `first` names some of them."""
 
     campaign_count: int = 0
     edge_count: int = 0
@@ -72,7 +72,7 @@ class Impact:
 
     @property
     def rehearsal(self) -> str:
-        """How many test visits a save runs; empty if there are none."""
+        """Says how many test visits a save runs; empty if there are none."""
         if self.test_visit_count > MAX_REHEARSED:
             return f"{MAX_REHEARSED} of {say_count(self.test_visit_count, 'test visit')}"
         return say_count(self.test_visit_count, "test visit") if self.test_visit_count else ""
@@ -88,7 +88,7 @@ class Impact:
 
 
 class InUseError(ValidationError):
-    """The change would break what uses the thing; `impact` says what that is."""
+    """Refuses a change that would break what uses the thing; `impact` says what that is."""
 
     def __init__(self, message: str, impact: Impact) -> None:
         super().__init__(message, code="in_use")
@@ -114,7 +114,7 @@ def impact_of_value_list(value_list: ValueList) -> Impact:
 
 
 def impact_of(words: set[str]) -> Impact:
-    """Everything that uses one of the words, also through audiences that do."""
+    """Finds everything that uses one of the words, directly or through audiences."""
     reached = reach(words)
     audiences, edges, campaigns = (
         Found.among(users(model, reached)) for model in (Audience, Edge, Campaign)
@@ -134,7 +134,7 @@ def impact_of(words: set[str]) -> Impact:
 @dataclass(frozen=True, slots=True)
 class Found:
     """Rows that use a word. Few are named by their ids: Postgres takes a word that nobody uses for
-    one of average frequency, and looks through a whole table for the first that does."""
+    one of average frequency, and would look through a whole table for the first that does."""
 
     rows: QuerySet[Any]
     ids: list[int]
@@ -166,13 +166,14 @@ class Found:
 
 
 def reach(words: set[str]) -> set[str]:
-    """The words with those of all audiences that use them, directly or through others."""
+    """Adds to the words those of all audiences that use them, directly or through others."""
     refresh_uses()
     return words | {f"audience:{pk}" for pk in reach_audiences(words)}
 
 
 def reach_audiences(words: set[str]) -> set[int]:
-    """Audiences that use a word, those that use them, and so on: in rounds, there are few."""
+    """Finds audiences that use a word, those that use them, and so on, in rounds: few are
+    needed."""
     reached: set[int] = set()
     wanted = set(words)
     while wanted:
@@ -197,7 +198,7 @@ def refuse_if_used(impact: Impact, refusal: str) -> None:
 
 
 def count_uses_of_organisation(party: Party) -> int:
-    """Expressions of the party that use what its organisation alone has."""
+    """Counts expressions of the party that use what its organisation alone has."""
     refresh_uses()
     owned = {"organisation_id": party.organisation_id, "organisation__is_operator": False}
     words = [
@@ -211,8 +212,8 @@ def count_uses_of_organisation(party: Party) -> int:
 
 
 def check_list_users(value_list: ValueList, values: Values) -> None:
-    """New values must fit every condition that uses the list: its attribute's domain, its
-    operator's form. A few kinds of conditions, however many expressions there are."""
+    """Refuses new values that do not fit a condition that uses the list: its attribute's domain,
+    its operator's form. Checks each kind of condition once, however many expressions have it."""
     refresh_uses()
     catalog = load_catalog()
     for attribute, operator in conditions_with(value_list):
@@ -249,7 +250,7 @@ def conditions_with(value_list: ValueList) -> set[tuple[str, str]]:
 
 
 def check_domain_users(before: Attribute, after: Attribute) -> None:
-    """Closing or narrowing a domain is refused while expressions or lists name other values."""
+    """Refuses to close or narrow a domain while expressions or lists name other values."""
     lost = not before.values or set(before.values) - set(after.values)
     if not after.values or not lost:
         return
@@ -269,7 +270,7 @@ def refuse_conflicts(attribute: Attribute, conflicts: list[str]) -> None:
 
 
 def find_conflicts(attribute: Attribute) -> list[str]:
-    """The first expressions that would no longer compile, with what is wrong."""
+    """Finds the first expressions that would no longer compile, with what is wrong."""
     closed = Catalog([*others_than(attribute), as_engine_attribute(attribute)]).compiled
     found: list[str] = []
     for model in (Audience, Edge, Campaign):
@@ -332,8 +333,8 @@ class EdgeUse:
 
 
 def impact_of_edge(edge: Edge) -> EdgeUse:
-    """Bookings over the cheapest path within their limit of hops are found by the pairs that it
-    leads over this edge; pinned ones by their pins."""
+    """Counts bookings over an edge. Those over the cheapest path within their limit of hops are
+    found by the pairs that it leads over this edge; pinned ones by their pins."""
     pinned = pinned_bookings(edge).filter(is_active=True).order_by()
     within = pinned.filter(pinned_edges__len__lte=F("hop_limit"))
     found: list[Pair] = list(
@@ -360,7 +361,7 @@ def find_sources(graph: SavedGraph, edge_id: int) -> set[int] | None:
 
 
 def find_booked(passing: list[Passing], limit: int) -> list[Pair]:
-    """One for each booking that takes one of these paths, as many as wanted."""
+    """Finds one pair for each booking that takes one of these paths, at most `limit`."""
     columns = [list(column) for column in zip(*passing, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(SELECT_BOOKED, [*columns, limit])

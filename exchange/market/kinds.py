@@ -1,4 +1,4 @@
-"""The kinds that the market keeps, with their tables and services.
+"""Lists the kinds that the market keeps, with their tables and services.
 
 Services are found by the name of the kind: a `value_list` is saved by `save_value_list` and ended
 by `retire_value_list`, under its own name.

@@ -1,4 +1,4 @@
-"""What `@name` and `$name` mean in an expression: by the organisation that the expression is of.
+"""Finds what `@name` and `$name` mean in an expression, by the organisation that it belongs to.
 
 An organisation's people use its own audiences and lists and those of the exchange's operator. The
 two never share a name (`services` refuse it), so a name cannot change its meaning by itself.
@@ -94,7 +94,8 @@ def load_values(list_id: int, number: int, kind: str) -> Values:
 
 
 def load_names(organisation_id: int | None, catalog: Catalog) -> Names:
-    """Two queries. Without an organisation, only what the exchange's operator offers to all."""
+    """Loads what the organisation may use, in two queries; for None, only what the exchange's
+    operator offers to all."""
     audiences = Audience.objects.kept().filter(usable_by(organisation_id))
     lists = ValueList.objects.kept().filter(usable_by(organisation_id))
     columns = ("name", "id", "current_number", "type")

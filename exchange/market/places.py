@@ -1,4 +1,4 @@
-"""Large cities and where they are: so that a circle can be drawn around a name."""
+"""Lists large cities and where they are, so that a circle can be drawn around a name."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ Auckland -36.85 174.76; Wellington -41.29 174.78
 
 @cache
 def read_places() -> dict[str, tuple[float, float]]:
-    """Latitude and longitude of the middle, by the English name."""
+    """Reads latitude and longitude of each city's middle, by its English name."""
     rows = (entry.strip().rsplit(" ", 2) for entry in CITIES.split(";"))
     return {name: (float(latitude), float(longitude)) for name, latitude, longitude in rows}

@@ -1,4 +1,4 @@
-"""Reading the market: what lists, builds and pages ask for, each in one query.
+"""Reads the market: what lists, builds and pages ask for, each in one query.
 
 Lists are ordered by a unique, indexed column, so that they can be paged by key, never by offset.
 """
@@ -45,29 +45,28 @@ if TYPE_CHECKING:
     )
 
 ID_DIGITS = 18  # always below 2**63
-# Whether a search is frequent is tried on the newest rows that it may find: if one in a hundred is
-# wanted, looking through them in order fills a page soonest; otherwise indexes give the ids of all.
-# Postgres cannot know which: a word that few names have, it takes for one of average frequency, and
-# looks through a million rows for it.
+# A search is tried on the newest rows first: if one in a hundred is wanted, looking through rows in
+# order fills a page soonest; otherwise indexes give the ids of all. Postgres cannot know which: it
+# takes a word that few names have for one of average frequency, and looks through a million rows.
 NEWEST_TRIED = 2_000
 FREQUENT_SHARE = 0.01
 FEW = 12_000
 FEW_BOOKINGS = 30_000  # of as many campaigns
 FEW_MARKED = 2_000
 FEW_PARTIES = 1_000
-# Where a campaign without an end stands among those that have one.
+# Sorts campaigns without an end after those that have one.
 OPEN_END = datetime(9999, 12, 31, tzinfo=UTC)
 
 Row = TypeVar("Row", bound=Model)
 
 
 def rows_of(model: str) -> Any:
-    """By name, because the models import this module."""
+    """Finds a model's rows by its name, because the models import this module."""
     return apps.get_model("market", model)._default_manager.order_by()
 
 
 def count_of(model: str, key: str) -> Coalesce:
-    """A count as a subquery: unlike a join it does not multiply with its neighbours, and Postgres
+    """Counts in a subquery: unlike a join it does not multiply with its neighbours, and Postgres
     runs it for the rows of the page only."""
     rows = rows_of(model).filter(**{key: OuterRef("pk")})
     counts = rows.values(key).annotate(n=Count("pk")).values("n")
@@ -79,16 +78,16 @@ def end_or_open() -> Coalesce:
 
 
 def has_id(text: str) -> Q:
-    """A number in the search box also means an id."""
+    """Takes a number in the search box for an id, too."""
     is_id = text.isdecimal() and len(text) <= ID_DIGITS
     return Q(pk=int(text)) if is_id else Q(pk__in=[])
 
 
 def parties_named(text: str, *kinds: str) -> list[int] | QuerySet[Any]:
-    """Ids, read at once: there are few parties, and with their ids Postgres uses the indexes of
+    """Reads ids of parties at once: there are few, and with their ids Postgres uses the indexes of
     the rows that name them (a miss among a million bookings: 14 s with joins, 0.7 s with
-    subqueries, below a millisecond with ids). Of a letter that most names have, a subquery: what so
-    many have is found at once, and to name 15,000 ids takes 0.2 s."""
+    subqueries, below a millisecond with ids). Gives a subquery where most names have the text: rows
+    are then found at once, while naming 15,000 ids would take 0.2 s."""
     parties = rows_of("Party").filter(name__icontains=text)
     if kinds:
         parties = parties.filter(kind__in=kinds)
@@ -97,7 +96,8 @@ def parties_named(text: str, *kinds: str) -> list[int] | QuerySet[Any]:
 
 
 def is_frequent(rows: Any, condition: Q) -> bool:
-    """Also if there are so few rows to look through that it does not matter."""
+    """Tells whether many of the newest rows are hits, or rows are so few that it does not
+    matter."""
     hit = ExpressionWrapper(condition, output_field=BooleanField())
     newest = rows.order_by("-pk").annotate(hit=hit).values("hit")[:NEWEST_TRIED]
     seen = newest.aggregate(tried=Count("*"), hits=Count("hit", filter=Q(hit=True)))
@@ -106,15 +106,16 @@ def is_frequent(rows: Any, condition: Q) -> bool:
 
 
 def one_by_one(condition: Q) -> Q:
-    """For rows that are looked through in order until a page is full. Postgres takes words of a
-    name for rare, and would collect all rows first; a case it takes for a toss of a coin."""
+    """Wraps a condition, for rows that are looked through in order until a page is full. Postgres
+    takes words of a name for rare, and would collect all rows first; a case it takes for a toss of
+    a coin."""
     is_true = When(condition, then=Value(True))
     return Q(Case(is_true, default=Value(False), output_field=BooleanField()))
 
 
 def few_ids(*branches: Any, most: int | None = None) -> list[int] | None:
-    """The ids of all rows of these queries, each of which has an index of its own; None if there
-    are more than few."""
+    """Finds the ids of all rows of these queries, each of which has an index of its own; None if
+    there are more than few."""
     found: set[int] = set()
     most = FEW if most is None else most
     for rows in branches:
@@ -126,17 +127,18 @@ def few_ids(*branches: Any, most: int | None = None) -> list[int] | None:
 
 class LockingQuerySet(QuerySet[Row]):
     def kept(self) -> Self:
-        """Without what is retired."""
+        """Leaves out what is retired."""
         return self.filter(retired_at=None)
 
     def locked(self, pk: int | None) -> Row | None:
-        """The row as it is before a save, kept so until the transaction ends. None if it is new."""
+        """Reads the row as it is before a save, and locks it until the transaction ends. None if it
+        is new."""
         return self.select_for_update().filter(pk=pk).first()
 
 
 class PartyQuerySet(LockingQuerySet["Party"]):
     def of_kind(self, *kinds: str) -> Self:
-        """Those that may still be chosen: a retired party is none of them."""
+        """Leaves those that may still be chosen: kept parties of these kinds."""
         return self.kept().filter(kind__in=kinds)
 
     def publishers(self) -> Self:
@@ -168,7 +170,7 @@ class EdgeQuerySet(LockingQuerySet["Edge"]):
         return self.select_related("seller", "buyer")
 
     def as_links(self) -> Iterator[Link]:
-        """For `routing`; fees turn from percent into exact fractions."""
+        """Yields links for `routing`; fees turn from percent into exact fractions."""
         rows = self.order_by("pk").values_list("pk", "seller_id", "buyer_id", "fee_percent")
         for edge_id, seller_id, buyer_id, percent in rows.iterator():
             yield Link(edge_id, seller_id, buyer_id, Fraction(percent) / 100)
@@ -193,7 +195,8 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.annotate(booking_count=count_of("Booking", "campaign"))
 
     def search(self, text: str) -> Self:
-        """To be asked of what the person sees, before further filters: it tries the newest."""
+        """Finds campaigns by name, advertiser or id. Must be asked of what the person sees, before
+        further filters: it tries the newest."""
         text = text.strip()
         if not text:
             return self
@@ -205,7 +208,8 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.filter(one_by_one(condition) if ids is None else Q(pk__among=ids))
 
     def labelled(self, label: str) -> Self:
-        """By id where few have it: a label that nobody has is not one of average frequency."""
+        """Finds campaigns with a label, by id where few have it: Postgres would take a rare label
+        for one of average frequency."""
         has_label = Q(labels__contains=[label])
         ids = few_ids(rows_of("Campaign").filter(has_label), most=FEW_MARKED)
         return self.filter(has_label if ids is None else Q(pk__among=ids))
@@ -235,8 +239,8 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return self.alias(aims=aim_words()).filter(all_of(aims, Aim.in_index))
 
     def find_named(self, text: str, *, most: int) -> list[int] | None:
-        """By the campaign's name or the advertiser's, as `search` does; None if there are more. For
-        rows of other tables, which are found by the campaign's id."""
+        """Finds ids by the campaign's name or the advertiser's, as `search` does; None if there are
+        more. Serves rows of other tables, which are found by the campaign's id."""
         by_party = Q(advertiser_id__in=parties_named(text, "advertiser"))
         return few_ids(self.named(text), self.filter(by_party), most=most)
 
@@ -249,7 +253,7 @@ class CampaignQuerySet(LockingQuerySet["Campaign"]):
         return sorted({*named, *numbered})
 
     def named(self, text: str) -> Self:
-        """Through the index of words."""
+        """Finds by name, through the index of words."""
         return self.alias(words=Words("name")).filter(in_index(text))
 
 
@@ -261,9 +265,9 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         return self.select_related("campaign__advertiser", "publisher")
 
     def search(self, text: str, campaigns: Any = None) -> Self:
-        """To be asked of what the person sees, before further filters: it tries the newest. All of
-        it is of these `campaigns`, if they are given: a name that is frequent elsewhere may be rare
-        among them."""
+        """Finds bookings by campaign, party or id. Must be asked of what the person sees, before
+        further filters: it tries the newest. All of it is of these `campaigns`, if they are given:
+        a name that is frequent elsewhere may be rare among them."""
         text = text.strip()
         if not text:
             return self
@@ -275,7 +279,7 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         in_order = rows.filter(one_by_one(condition))
         if is_frequent(rows, condition):
             return in_order
-        # Everybody's first: whose they are, Postgres would find out for all of them.
+        # Asks for everybody's first: for some people's only, Postgres looks up whose each one is.
         named = few_ids(rows_of("Campaign").named(text))
         if named is None:
             named = few_ids(campaigns.named(text))
@@ -286,7 +290,8 @@ class BookingQuerySet(LockingQuerySet["Booking"]):
         return in_order if ids is None else self.filter(pk__among=ids)
 
     def with_campaign_name(self) -> Self:
-        """Booking by booking. A join would let Postgres begin with all campaigns of that name."""
+        """Adds the campaign's name, booking by booking. A join would let Postgres begin with all
+        campaigns of that name."""
         campaign = rows_of("Campaign").filter(pk=OuterRef("campaign_id"))
         return self.alias(campaign_name=Subquery(campaign.values("name")))
 

@@ -1,4 +1,4 @@
-"""Who makes a change and from where, handed to the triggers that write revisions.
+"""Hands who makes a change, and from where, to the triggers that write revisions.
 
 Outside of `recording` a change is kept as well, as one made in SQL by hand.
 """
@@ -21,7 +21,8 @@ API_PREFIX = "/api/"
 
 
 class Source(StrEnum):
-    """`IMPORT` is any program that calls the services; `SQL` is what nobody declared."""
+    """Where a change came from. `IMPORT` is any program that calls the services; `SQL` is what
+    nobody declared."""
 
     WEB = "web"
     API = "api"
@@ -34,8 +35,8 @@ _source: ContextVar[Source | None] = ContextVar("source_of_changes", default=Non
 
 @contextmanager
 def recording(*, by: User | None, source: Source | None = None) -> Iterator[None]:
-    """Changes in here are kept under this person's name. The outermost source wins: a service that
-    a page calls does not know that it is a page."""
+    """Keeps changes in here under this person's name. The outermost source wins: a service that a
+    page calls does not know that it is a page."""
     outer = _source.get()
     inner = outer or source or Source.IMPORT
     token = _source.set(inner)
@@ -49,8 +50,8 @@ def recording(*, by: User | None, source: Source | None = None) -> Iterator[None
 
 
 def forget() -> None:
-    """Postgres keeps the settings until the transaction ends: raw SQL later in the same one would
-    pass as this person's."""
+    """Clears the settings, which Postgres would keep until the transaction ends: raw SQL later in
+    the same one would pass as this person's."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('pghistory.context_id', '', true),"
@@ -59,7 +60,7 @@ def forget() -> None:
 
 
 class RecordingMiddleware:
-    """Every request that may change something is recorded as its person's, also in the admin."""
+    """Records every request that may change something as its person's, also in the admin."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -21,7 +21,7 @@ from matcher_ext.routes import RouteGraph
 
 WHOLE = 10_000  # fees have two decimals of a percent
 READ_TRIES = 3
-# An assigned id: this transaction has changed something, which others do not see, or never will.
+# An assigned id means that this transaction has changed something that others may never see.
 SELECT_VERSION = """
     SELECT coalesce(sum(changes), 0), max(changed_at), pg_current_xact_id_if_assigned() IS NULL
     FROM market_graphversion
@@ -37,7 +37,8 @@ Row = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The time tells apart what happens to be counted alike: a backup that was put back."""
+    """A state of the graph. The time tells apart what is counted alike by chance: a restored
+    backup."""
 
     changes: int
     changed_at: datetime | None
@@ -98,9 +99,9 @@ class SavedGraph:
         return Path(edge_ids, (source, *buyers), Fraction(share, WHOLE ** len(edge_ids)))
 
     def find_passing(self, edge_id: int, among: Container[int] | None = None) -> Iterator[Passing]:
-        """Pairs whose cheapest path passes the edge, with the limits of hops for which it does,
-        from parties that nobody sells to: all of them, or those `among` some, each of which is a
-        walk over the graph."""
+        """Finds pairs whose cheapest path passes the edge, with the limits of hops for which it
+        does, from parties that nobody sells to: all of them, or those `among` some, each of which
+        is a walk over the graph."""
         if edge_id not in self.links:
             return
         for source in self._routes.find_sources(self.links[edge_id].seller_id):
@@ -110,8 +111,7 @@ class SavedGraph:
                 yield Passing(source, target, fewest, most)
 
     def between(self, source: int, target: int, *, max_hops: int = MAX_HOPS) -> Graph:
-        """Cuts out as much of the graph as paths between the two can be in: a small one of a large
-        one."""
+        """Cuts out the part of the graph that paths between the two can be in."""
         edge_ids = sorted(self._routes.find_between(source, target, max_hops))
         return Graph([self.links[edge_id] for edge_id in edge_ids], self.names)
 
@@ -121,7 +121,7 @@ _kept: tuple[Version, SavedGraph] | None = None
 
 
 def load_graph() -> SavedGraph:
-    """The graph as this transaction sees it; one small query unless it has changed."""
+    """Loads the graph as this transaction sees it; one small query unless it has changed."""
     version, _ = read_version()
     found = find_kept(version)
     if found is not None:
@@ -136,14 +136,14 @@ def find_kept(version: Version) -> SavedGraph | None:
 
 
 def read_graph() -> SavedGraph:
-    """Kept if nothing changed while it was read, and if others see the same."""
+    """Reads the graph; keeps it if nothing changed meanwhile, and if others see the same."""
     global _kept
     for _ in range(READ_TRIES):
         before, _ = read_version()
         with connection.cursor() as cursor:
             cursor.execute(SELECT_LINKS)
-            rows = sorted(cursor.fetchall())  # here: Postgres takes twice the time for it
-            # After the edges: each of them finds the names of its parties.
+            rows = sorted(cursor.fetchall())  # sorting in Postgres takes twice as long
+            # Read after the edges, so that each of them finds the names of its parties.
             cursor.execute(SELECT_NAMES)
             names = dict(cursor.fetchall())
         after, is_everybodys = read_version()

@@ -24,7 +24,7 @@ def read_attributes() -> list[dict[str, Any]]:
 
 
 def seeded_catalog() -> Catalog:
-    """The catalogue that a new exchange starts with, without a database."""
+    """Builds the catalogue that a new exchange starts with, without a database."""
     return Catalog(
         Attribute(
             name=row["name"],

@@ -1,5 +1,5 @@
-"""Values that people write and visits do not carry: countries by another name, and what was never
-seen, with what was probably meant."""
+"""Finds values that people write and visits do not carry: countries by another name, and what was
+never seen, with what was probably meant."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CLOSE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class StrangeValue:
-    """`kind` is `alias` or `unseen`; `replacement` what was meant, None if nobody knows; `span`
-    where it stands in the text, if it is a text."""
+    """A value that visits do not carry. `kind` is `alias` or `unseen`; `replacement` what was
+    meant, None if nobody knows; `span` where it stands in the text, if it is a text."""
 
     kind: str
     value: Operand
@@ -40,8 +40,8 @@ def find_strange(
     span: tuple[int, int],
     sampled: SampledTraffic,
 ) -> list[StrangeValue]:
-    """Of one condition, the first ones. Avoiding a value that never comes is no mistake, writing
-    it in another way is."""
+    """Finds the first strange values of one condition. To avoid a value that never comes is no
+    mistake; to write one in another way is."""
     if node.counted or node.operator not in VALUED:
         return []
     seen = sampled.traffic.values.get(node.attribute)
@@ -84,7 +84,7 @@ def find_meant_country(attribute: str, value: object) -> str | None:
 
 @lru_cache(maxsize=4_096)  # asked again with every key that is pressed
 def find_near(value: str, known: tuple[str | int, ...]) -> str | None:
-    """The same in other letters, or nearly the same."""
+    """Finds the known value that is the same in other letters, or nearly the same."""
     texts = [text for text in known if isinstance(text, str)]
     alike = [text for text in texts if text.casefold() == value.casefold()]
     near = alike or get_close_matches(value, texts, n=1, cutoff=CLOSE)
@@ -92,5 +92,5 @@ def find_near(value: str, known: tuple[str | int, ...]) -> str | None:
 
 
 def find_literals(text: str, span: tuple[int, int]) -> list[tuple[int, int]]:
-    """Where the texts of a condition stand, in the order of its operands."""
+    """Finds where the texts of a condition stand, in the order of its operands."""
     return [token.span() for token in TOKEN.finditer(text, *span) if token["text"]]

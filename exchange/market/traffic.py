@@ -1,4 +1,5 @@
-"""What visits carry, as far as a sample of the newest logged day tells: for hints while one types.
+"""Tells what visits carry, as far as a sample of the newest logged day shows: for hints while one
+types.
 
 Where this machine cannot read the log nothing is known, and nothing is said. One sample per file
 and process; it is read in the background of the first question, bounded in rows and values.
@@ -26,15 +27,15 @@ logger = logging.getLogger(__name__)
 
 SAMPLED_ROWS = 20_000
 SAMPLED_GROUPS = 8
-# Of more values than this the sample has only some: a page's address, a visitor's number.
+# An attribute with more values (a page's address, a visitor's number) is known only in part.
 MOST_VALUES = 2_000
 COUNTED = frozenset({"string", "string set", "integer", "integer set"})
 
 
 @dataclass(frozen=True, slots=True)
 class SampledTraffic:
-    """`visits` of a `day` were looked at; none: nothing is known. `counts` says how many of them
-    had each value, the most frequent first."""
+    """What was sampled: `visits` of a `day` were looked at; none: nothing is known. `counts` says
+    how many of them had each value, the most frequent first."""
 
     traffic: Traffic
     visits: int = 0
@@ -42,8 +43,9 @@ class SampledTraffic:
     counts: Mapping[str, Mapping[str | int, int]] = field(default_factory=dict)
 
     def nameable(self, attribute: Attribute) -> Mapping[str | int, int]:
-        """The values that may be offered to whoever writes an expression: what is about one person
-        (a pseudonym, a postal code) is not; a person's segments are words that many share."""
+        """Gives the values that may be offered to whoever writes an expression: what is about one
+        person (a pseudonym, a postal code) is not; a person's segments are words that many
+        share."""
         is_personal = attribute.personal and not attribute.type.value.endswith("set")
         return {} if is_personal else self.counts.get(attribute.name, {})
 
@@ -90,7 +92,8 @@ def file_schema(file: pq.ParquetFile, columns: list[str]) -> pa.Schema:
 
 
 def sample_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The beginnings of row groups all over the file, so that all hours of its day are in it."""
+    """Yields the beginnings of row groups all over the file, so that all hours of its day are in
+    it."""
     step = max(file.num_row_groups // SAMPLED_GROUPS, 1)
     groups = range(0, file.num_row_groups, step)[:SAMPLED_GROUPS]
     size = SAMPLED_ROWS // max(len(groups), 1)
@@ -106,7 +109,7 @@ def sample_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Reco
 
 
 def count_values(column: pa.ChunkedArray) -> dict[str | int, int]:
-    """The most frequent first; one more than can be known all, if there are more."""
+    """Counts values, the most frequent first; if there are more than can all be known, one more."""
     flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
     counted = pc.value_counts(flat.drop_null())
     order = pc.sort_indices(counted.field("counts"), sort_keys=[("", "descending")])

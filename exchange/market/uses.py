@@ -1,4 +1,4 @@
-"""Reading what expressions use, one by one as they are saved, or many at a time.
+"""Reads what expressions use, one by one as they are saved, or many at a time.
 
 The words are described in `models.uses`. Texts that arrive in bulk have been through the parser,
 or will be quarantined by the build: for them the words are scanned, not parsed, twenty times
@@ -32,7 +32,7 @@ TOKEN = re.compile(
 QUOTES = re.compile(r'\\.|"', re.DOTALL)
 BATCH = 2_000
 MAX_KNOWN = 50_000
-# Where the organisation of an expression is found.
+# The path from each kind of row to the organisation of its expression.
 OWNERS: dict[type[Any], str] = {
     Audience: "organisation_id",
     Edge: "seller__organisation_id",
@@ -77,7 +77,8 @@ def ids_of(names: object) -> Mapping[str, int]:
 
 
 class Scanner:
-    """`words` leads from what is written (`geo.country`, `@adults`) to its word.
+    """Scans texts for what they use. `words` leads from what is written (`geo.country`, `@adults`)
+    to its word.
 
     Texts are taken apart at ` and `, and what a part uses is kept: a million campaigns are made of
     a few thousand parts.
@@ -106,8 +107,9 @@ class Scanner:
         return self._known[part]
 
     def _scan_all(self, text: str, *, is_part: bool = False) -> Uses | None:
-        """Each value counts for the attribute named last before it. None of a part that cannot be
-        understood alone: cut out of a text or comment, or its attribute stands before it."""
+        """Scans a text: each value counts for the attribute named last before it. None for a part
+        that cannot be understood alone: cut out of a text or comment, or its attribute stands
+        before it."""
         found = Uses()
         attribute = ""
         for match in TOKEN.finditer(text):
@@ -143,9 +145,9 @@ def save_values(values: Iterable[tuple[str, str]]) -> None:
 
 
 def refresh_uses() -> int:
-    """Reads every expression again that was changed by other hands, or loaded in bulk. Nothing to
-    do, nearly always: one look at three empty indexes."""
-    # Asked for one row, Postgres would expect to find it at once in the table, and read all of it.
+    """Reads again every expression that was changed by other hands, or loaded in bulk. There is
+    nearly always nothing to do: one look at three empty indexes."""
+    # Counts: asked for one row, Postgres would expect to find it soon, and read the whole table.
     unread = [model for model in OWNERS if unread_rows(model).order_by().count()]
     if not unread:
         return 0
@@ -215,7 +217,8 @@ class Reader:
         return scanner.scan(text)
 
     def _names_of(self, organisation_id: int) -> tuple[Names, Scanner]:
-        """Organisations without names of their own share a scanner."""
+        """Finds an organisation's names and scanner; those without names of their own share a
+        scanner."""
         if organisation_id not in self._names:
             names = load_names(organisation_id, self.catalog)
             words = dict(self._attributes)

@@ -1,4 +1,4 @@
-"""What a person sees of the market: which rows, and how much of each.
+"""Decides what a person sees of the market: which rows, and how much of each.
 
 `visible` narrows a query, `sight` says how much of one object a person sees, `sight_price` how much
 of what a path costs, `may_name` whom. Whose an object is says the table of `exchange.kinds`, and
@@ -35,7 +35,7 @@ Rows = TypeVar("Rows", bound=QuerySet[Any])
 REDACTED = "Only the seller, the buyer and the exchange see these conditions."
 
 
-# Which kinds of party can stand at a side.
+# The kinds of party that can stand at a side.
 SIDES = {
     "seller": (Party.Kind.PUBLISHER, Party.Kind.INTERMEDIARY),
     "buyer": (Party.Kind.INTERMEDIARY, Party.Kind.ADVERTISER),
@@ -44,7 +44,7 @@ SIDES = {
 }
 
 
-# Of which kind of party one must be to make something: a campaign is an advertiser's.
+# The kinds of party whose people can make something: a campaign is an advertiser's.
 MAKERS: dict[KindName, tuple[Party.Kind, ...]] = {
     kind.name: SIDES[kind.made_by] for kind in KINDS.values() if kind.made_by
 }
@@ -74,8 +74,9 @@ def owned(rows: Rows, user: Person) -> Rows:
 
 
 def belong_to(user: Person, *paths: str, hidden: Q | None = None) -> Q | None:
-    """A condition for rows that one of the paths leads from to the person's organisation; None if
-    no row can fulfil it. Rows that are `hidden` are found by the first path, the owner's, only.
+    """Builds a condition for rows that one of the paths leads from to the person's organisation;
+    None if no row can fulfil it. Rows that are `hidden` are found by the first path, the owner's,
+    only.
 
     Parties are looked up first and named by id: with ids Postgres uses the indexes of the rows that
     name them, with a join it reads through millions of them. Sides that none of the organisation's
@@ -101,8 +102,8 @@ def belong_to(user: Person, *paths: str, hidden: Q | None = None) -> Q | None:
 
 
 def explainable(campaigns: Rows, user: Person) -> Rows:
-    """Campaigns whose eligibility the person may ask about: their own, and those booked with their
-    publishers, which they know by name only."""
+    """Leaves campaigns whose eligibility the person may ask about: their own, and those booked with
+    their publishers, which they know by name only."""
     if is_exchange_operator(user):
         return campaigns
     own = belong_to(user, "advertiser__organisation") or Q(pk__in=[])
@@ -114,13 +115,15 @@ def explainable(campaigns: Rows, user: Person) -> Rows:
 
 
 def is_of_draft() -> Q:
-    """Row by row: with a join Postgres would begin with all drafts of the exchange."""
+    """Builds a condition, asked row by row: with a join Postgres would begin with all drafts of the
+    exchange."""
     campaign = Campaign.objects.order_by().filter(pk=OuterRef("campaign"))
     return Q(Exact(Subquery(campaign.values("status")), Campaign.Status.DRAFT))
 
 
 def kinds_of(user: Person) -> frozenset[str]:
-    """What the person's organisation is on the exchange; empty for the operator, who is all."""
+    """Finds what the person's organisation is on the exchange; empty for the operator, who is
+    all."""
     organisation_id = organisation_id_of(user)
     if organisation_id is None or is_exchange_operator(user):
         return frozenset()
@@ -157,8 +160,9 @@ OUTLINE = Sight(has_page=False, reads_conditions=False, reads_terms=False)
 
 
 def sight(user: Person, obj: Model) -> Sight:
-    """The one redaction: expression, fee and bid of `obj`, for a person who has met it on a path,
-    in a list or in a difference. A disclosed edge shows its conditions to all on the path."""
+    """Decides what of `obj` (expression, fee, bid) is shown to a person who has met it on a path,
+    in a list or in a difference; nothing else redacts. A disclosed edge shows its conditions to all
+    on the path."""
     model_name = obj._meta.model_name
     if may_see(user, obj) and (model_name != "booking" or owns(user, obj)):
         return WHOLE
@@ -176,7 +180,8 @@ class PriceSight:
 
 
 def sight_price(user: Person, parties: Sequence[Party]) -> PriceSight:
-    """Of the path over these parties, from publisher to advertiser.
+    """Decides how much of the price of a path the person sees; `parties` run from publisher to
+    advertiser.
 
     A total is shown to those who see every fee in it. One hidden fee would follow by subtraction;
     several would follow from the totals of several paths that share edges. With the bid, which the
@@ -192,7 +197,7 @@ def sight_price(user: Person, parties: Sequence[Party]) -> PriceSight:
 
 
 def may_name(user: Person, other: User | None) -> bool:
-    """Colleagues know each other; people of other organisations are not named."""
+    """Tells whether a person may be named: colleagues know each other, others do not."""
     if other is None or not isinstance(user, User):
         return False
     return is_exchange_operator(user) or other.organisation_id == user.organisation_id

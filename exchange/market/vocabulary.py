@@ -1,4 +1,4 @@
-"""What an expression may be made of: for the builder and for completion while one types.
+"""Lists what an expression may be made of: for the builder and for completion while one types.
 
 Attributes with what visits really carry of them, the organisation's audiences and lists, and names
 of places. Values are offered as `traffic` allows: nothing that is about one person.
@@ -41,7 +41,7 @@ def describe_vocabulary(organisation_id: int | None) -> Document:
 
 
 def describe_attribute(attribute: Attribute, sampled: SampledTraffic) -> Document:
-    """`fill` is the share of visits that say it; None: nobody counted."""
+    """Describes an attribute; `fill` is the share of visits that say it, None if nobody counted."""
     rate = sampled.traffic.fill_rates.get(attribute.name)
     return {
         "name": attribute.name,
@@ -64,8 +64,8 @@ def describe_lists(mine: Q) -> list[Document]:
 
 
 def find_values(name: str, wanted: str) -> list[Document]:
-    """Values of an attribute that have `wanted` in them, those that begin with it first; of a
-    country also by its other names. `share` of visits, None where nobody counted."""
+    """Finds values of an attribute that have `wanted` in them, those that begin with it first;
+    countries also by their other names. `share` is that of visits, None where nobody counted."""
     catalog = load_catalog()
     if name not in catalog:
         return []
@@ -93,8 +93,8 @@ def rank_values(attribute: Attribute, sampled: SampledTraffic, wanted: str) -> I
 
 
 def find_holder(values: Sequence[str]) -> str | None:
-    """The attribute that most of the values were seen in, or are allowed in; None if half of them
-    are nowhere."""
+    """Finds the attribute that most of the values were seen in, or are allowed in; None if half of
+    them are nowhere."""
     catalog = load_catalog()
     sampled = sample_traffic(catalog)
 

@@ -1,4 +1,5 @@
-"""Which paths a visit may take, from the market as it is saved: for explanations, one at a time.
+"""Finds which paths a visit may take, from the market as it is saved: for explanations, one at a
+time.
 
 The plain counterpart of the compiled walk: the same rounds of `exchange.routing`, with each edge's
 rule read and evaluated when its seller is reached.
@@ -22,8 +23,9 @@ OPENERS_TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """`path` is the cheapest open one; where none is open, the one with the fewest closed edges,
-    and `openers` are edges of which each alone would open one. None: there is no path at all."""
+    """What a walk found. `path` is the cheapest open one; where none is open, the one with the
+    fewest closed edges, and `openers` are edges of which each alone would open one. None: there is
+    no path."""
 
     path: Path | None
     is_open: bool
@@ -43,7 +45,7 @@ def walk(*, booking: Booking, visit: dict[str, Any], catalog: Catalog) -> Walked
     if nearest is None:
         return Walked(None, is_open=False)
     openers = graph.openers(source, target, max_hops=hops, allows=allows)
-    # Those of the path that is shown come first.
+    # Edges of the path that is shown come first.
     openers.sort(key=lambda edge_id: (edge_id not in nearest.edge_ids, edge_id))
     return Walked(nearest, is_open=False, openers=tuple(openers[:OPENERS_TOLD]))
 
@@ -51,7 +53,8 @@ def walk(*, booking: Booking, visit: dict[str, Any], catalog: Catalog) -> Walked
 def judge_edges(
     edge_ids: Iterable[int], visit: dict[str, Any], catalog: Catalog
 ) -> Callable[[int], bool]:
-    """Whether the visit satisfies an edge's rule; one that no longer compiles lets nothing by."""
+    """Makes a function that tells whether the visit satisfies an edge's rule; one that no longer
+    compiles lets nothing by."""
     columns = ("id", "expression", "seller__organisation_id")
     edges = Edge.objects.filter(pk__in=list(edge_ids)).order_by()
     rules = {row[0]: row[1:] for row in edges.values_list(*columns)}

@@ -1,4 +1,4 @@
-"""Finding names by their words among a million, with what every Postgres has.
+"""Finds names by their words among a million, with what every Postgres has.
 
 What people type means names in which each of its words begins a word, in any order: "sho tra" finds
 "Trail shoes". One GIN index holds the words; prefixes are its own business. The extension pg_trgm
@@ -41,6 +41,6 @@ def in_index(text: str) -> Q:
 
 
 def in_text(field: str, text: str) -> Q:
-    """The same of a row at hand: faster than taking every name apart into its words."""
+    """Asks a row at hand the same: faster than taking every name apart into its words."""
     words = [Q(**{f"{field}__iregex": rf"(^|[^[:alnum:]]){word}"}) for word in words_of(text)]
     return reduce(and_, words) if words else Q(pk__in=[])

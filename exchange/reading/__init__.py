@@ -1,4 +1,4 @@
-"""What pages and the REST API both read: paths, explanations, what rules let pass, pages of lists.
+"""Reads what pages and the REST API both show: paths, explanations, what rules let pass, lists.
 
 Below both, so that neither imports the other. Nothing here knows a template or an address.
 """

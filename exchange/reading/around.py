@@ -1,4 +1,4 @@
-"""A party of a large graph and two hops around it, the ones with most visits first; where visits
+"""Finds a party of a large graph and two hops around it, those with most visits first; where visits
 are not counted yet, in the order of names. How many are left out is said for each side."""
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from exchange.reports.edge_counts import EdgeCounts
 
 NEAR = 8
 FAR = 12
-# Of a party with more edges, or of its neighbours together, the first by name are looked at.
+# Where a party, or its neighbours together, have more edges, the first by name are looked at.
 LOOKED_AT = 2_000
 HERE = 2  # the column of the party itself
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """`ranks` say in which column each party stands; `more`, by column, how many others would.
-    `folds` are edges to advertisers by their seller, who stands in one of the columns."""
+    """A party's surroundings. `ranks` say in which column each party stands; `more`, by column, how
+    many others would. `folds` are edges to advertisers by their seller, who stands in one of the
+    columns."""
 
     party: Party
     sales: tuple[Sale, ...]
@@ -45,10 +46,10 @@ class Side:
 
 
 def look_around(person: User, party: Party, edges: EdgeQuerySet) -> Around:
-    """Over the edges that the person sees."""
+    """Looks around a party, over the edges that the person sees."""
     counts = read_seen_counts(person)
     trunk = edges.exclude(buyer__kind=Party.Kind.ADVERTISER)
-    # An advertiser is nobody's trunk, but it is where this one leads to.
+    # Edges to advertisers are not in the trunk, but they are what leads to this one.
     into = edges if party.kind == Party.Kind.ADVERTISER else trunk
     before = choose_side(counts, party, [into, trunk], "seller")
     behind = choose_side(counts, party, [trunk, trunk], "buyer", taken=before.hops)
@@ -69,8 +70,9 @@ def choose_side(
     end: str,
     taken: Collection[int] = (),
 ) -> Side:
-    """`end` is the party that an edge leads to when one walks away: `seller` before it, `buyer`
-    behind it. Whoever stands on the other side already is not shown twice."""
+    """Chooses who is shown on one side. `end` is the party that an edge leads to when one walks
+    away: `seller` before it, `buyer` behind it. Whoever stands on the other side already is not
+    shown twice."""
     side, start = Side(), "buyer" if end == "seller" else "seller"
     for hop, (rows, most) in enumerate(zip(edges, (NEAR, FAR), strict=True), 1):
         nearer = [pk for pk, at in side.hops.items() if at == hop - 1] if hop > 1 else [party.pk]

@@ -1,4 +1,5 @@
-"""Why a campaign is eligible for a visit at a publisher, or why not: check by check, edge by edge.
+"""Explains why a campaign is eligible for a visit at a publisher, or why not: check by check, edge
+by edge.
 
 It reads the market as it is saved now, which may be newer than the live snapshot; the page says so.
 Every truth comes from `Expression.explain`: nothing here decides anything by itself. Of conditions
@@ -67,7 +68,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`changes` are steps of which each one alone, were it true, would make it eligible."""
+    """Why a campaign is eligible or not. `changes` are steps of which each one alone, were it true,
+    would make it eligible."""
 
     campaign: Campaign
     publisher: Party
@@ -81,7 +83,7 @@ class Explanation:
 
     @property
     def reason(self) -> str:
-        """The first thing that stands in the way, in words."""
+        """Says the first thing that stands in the way, in words."""
         step = next((step for step in self.steps if step.truth is not True), None)
         if step is None:
             return ""
@@ -99,8 +101,8 @@ def explain_campaign(
     viewer: User,
     at: datetime | None = None,
 ) -> Explanation:
-    """Whether the viewer may ask about this campaign at this publisher is the caller's to check.
-    `at` is when the visit happens: what it says itself does not count here."""
+    """Explains a campaign. Whether the viewer may ask about it at this publisher is the caller's to
+    check. `at` is when the visit happens: what it says itself does not count here."""
     moment = at or datetime.now(UTC)
     bookings = campaign.bookings.kept().with_parties()
     booking = bookings.filter(publisher=publisher).first()
@@ -142,7 +144,7 @@ def explain_path(
 def explain_any_path(
     booking: Booking, viewer: User, flat: dict[str, Any], catalog: Catalog
 ) -> PathExplanation:
-    """The cheapest path that is open to the visit, or the one that is nearest to it."""
+    """Explains the cheapest path that is open to the visit, or the one that is nearest to it."""
     walked = walk(booking=booking, visit=flat, catalog=catalog)
     path = show_path(booking, walked.path, viewer)
     edges = tuple(check_path(path, flat, catalog))
@@ -157,7 +159,8 @@ def explain_any_path(
 
 
 def find_changes(steps: list[Step], on_path: PathExplanation) -> tuple[Step, ...]:
-    """What alone would make the booking eligible: the only step that fails, if there is one."""
+    """Finds what alone would make the booking eligible: the only step that fails, if there is
+    one."""
     failed = tuple(step for step in steps if step.truth is not True)
     if all(step.truth is True for step in on_path.steps):
         return failed if len(failed) == 1 else ()
@@ -202,7 +205,8 @@ def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
 
 
 def redact_step(step: Step, seen: Sight) -> Step:
-    """The details go too: they quote what does not compile or what the visit should carry."""
+    """Redacts a step, details too: they quote what does not compile or what the visit should
+    carry."""
     step = replace(step, has_page=seen.has_page)
     if seen.reads_conditions:
         return step
@@ -212,7 +216,7 @@ def redact_step(step: Step, seen: Sight) -> Step:
 def explain_expression(
     title: str, text: str, owner: Party, flat: dict[str, Any], catalog: Catalog
 ) -> Step:
-    """Audiences and lists are those of the owner's organisation."""
+    """Explains an expression with the audiences and lists of the owner's organisation."""
     try:
         expression = read_expression(
             text=text, catalog=catalog, organisation_id=owner.organisation_id
@@ -239,7 +243,8 @@ def describe_fix(fix: dict[str, str]) -> str:
 def write_lines(
     document: dict[str, Any], flat: dict[str, Any], catalog: Catalog, depth: int = 0
 ) -> Iterator[Line]:
-    """Parents first, as one reads; flat, because a template cannot nest a hundred levels."""
+    """Yields lines, parents first, as one reads; flat, because a template cannot nest a hundred
+    levels."""
     is_group = document["kind"] in GROUPS
     text = GROUPS[document["kind"]] if is_group else document["text"]
     yield Line(depth, document["truth"], text, describe_value(document, flat, catalog), is_group)

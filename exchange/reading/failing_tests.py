@@ -1,4 +1,4 @@
-"""Test visits of live campaigns that do not come out as they should, run now: the newest ones."""
+"""Runs test visits of live campaigns now, the newest ones, and finds those that fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ RUN_AT_ONCE = 50
 
 
 def find_failing(person: User) -> list[Outcome]:
-    """A campaign whose expression no longer compiles is asked nothing: that is told elsewhere."""
+    """Finds test visits that fail. A campaign whose expression no longer compiles is asked nothing:
+    that is told elsewhere."""
     visits = visible(TestVisit.objects.kept(), person).select_related("campaign__advertiser")
     live = visits.filter(campaign__status=Campaign.Status.LIVE, campaign__retired_at=None)
     newest = sorted(live.order_by("-pk")[:RUN_AT_ONCE], key=lambda visit: visit.campaign_id)

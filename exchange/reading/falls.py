@@ -1,5 +1,6 @@
-"""Campaigns that were eligible for less than half of the visits of the same weekday a week before,
-by the nightly count. Those of the whole exchange are found once for each state of the two days."""
+"""Finds campaigns that were eligible for less than half of the visits of the same weekday a week
+before, by the nightly count. Those of the whole exchange are found once for each state of the two
+days."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class Fall:
 
 @dataclass(frozen=True, slots=True)
 class Falls:
-    """On `day` against `day_before`, a week earlier; those that lost most first."""
+    """What fell on `day` against `day_before`, a week earlier; campaigns that lost most first."""
 
     day: date
     day_before: date
@@ -47,13 +48,13 @@ class Falls:
         return sum(fall.lost for fall in self.falls)
 
 
-# Campaign, eligible visits a week before, and on the day.
+# A campaign, its eligible visits a week before, and those on the day.
 Row = tuple[int, int, int]
 
 
 def find_falls(person: User) -> Falls | None:
-    """Of campaigns that still serve, and that nothing blocks: what blocks is told as such. None if
-    one of the two days was not counted."""
+    """Finds falls of campaigns that still serve, and that nothing blocks: what blocks is told as
+    such. None if one of the two days was not counted."""
     days = last_reported_days()
     if days is None:
         return None

@@ -1,5 +1,5 @@
-"""The graph as one person sees it: the exchange's people all of it; people who trade the edges that
-they sell or buy over, and those on the paths of their bookings, by name.
+"""Reads the graph as one person sees it: the exchange's people all of it; people who trade the
+edges that they sell or buy over, and those on the paths of their bookings, by name.
 
 What is drawn are the trunk edges, between publishers and intermediaries; advertisers are folded
 under those who sell to them. The exchange's own trunk is kept for each version of the graph.
@@ -23,10 +23,10 @@ from exchange.market.visibility import visible
 from exchange.reading.paths import choose_path, find_cheapest
 from exchange.reports.edge_counts import NOT_COUNTED, EdgeCounts, read_edge_counts
 
-# More than these, and a drawing says nothing: one lands on a search, and sees groups as a matrix.
+# A larger drawing says nothing: people get a search instead, and see groups as a matrix.
 MOST_BOXES = 300
 MOST_LINES = 1_000
-# Whose paths people who trade see beside their own edges: those of their newest bookings.
+# People who trade see, beside their own edges, the paths of so many of their newest bookings.
 BOOKINGS_FOLLOWED = 500
 
 
@@ -49,8 +49,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Trunk:
-    """`folds` are the ids of edges to advertisers, by their seller; `nodes` all sellers, and the
-    buyers of `sales`."""
+    """What is drawn. `folds` are the ids of edges to advertisers, by their seller; `nodes` all
+    sellers, and the buyers of `sales`."""
 
     sales: tuple[Sale, ...]
     folds: Mapping[int, tuple[int, ...]]
@@ -58,8 +58,8 @@ class Trunk:
 
 
 def seen_edges(person: User) -> EdgeQuerySet:
-    """Active edges that the person's graph is made of; to be asked for once, and handed on. By id:
-    of a condition with an `or` over two tables Postgres would read all edges."""
+    """Finds active edges that the person's graph is made of; to be asked for once, and handed on.
+    By id: of a condition with an `or` over two tables Postgres would read all edges."""
     edges = Edge.objects.active()
     if is_exchange_operator(person):
         return edges
@@ -68,7 +68,7 @@ def seen_edges(person: User) -> EdgeQuerySet:
 
 
 def follow_bookings(person: User) -> set[int]:
-    """Edges on the paths that the person's booking pages show."""
+    """Finds edges on the paths that the person's booking pages show."""
     bookings = visible(Booking.objects.active().with_parties(), person).order_by("-pk")
     newest = list(bookings[:BOOKINGS_FOLLOWED])
     if not newest:
@@ -80,7 +80,8 @@ def follow_bookings(person: User) -> set[int]:
 
 
 def load_trunk(person: User, edges: EdgeQuerySet) -> Trunk | None:
-    """Of the edges that the person sees; None if they are more than can be drawn."""
+    """Loads the trunk of the edges that the person sees; None if they are more than can be
+    drawn."""
     return load_whole_trunk() if is_exchange_operator(person) else read_trunk(edges)
 
 
@@ -89,7 +90,8 @@ _kept: tuple[Version, Trunk | None] | None = None
 
 
 def load_whole_trunk() -> Trunk | None:
-    """One small query, unless the graph has changed since it was last read in this process."""
+    """Loads everybody's trunk: one small query, unless the graph has changed since this process
+    last read it."""
     global _kept
     version, is_everybodys = read_version()
     kept = _kept
@@ -127,5 +129,5 @@ def read_nodes(party_ids: Iterable[int]) -> dict[int, Node]:
 
 
 def read_seen_counts(person: User) -> EdgeCounts:
-    """They are over everybody's visits, so they are told to people of the exchange alone."""
+    """Reads counts over everybody's visits, which are told to people of the exchange alone."""
     return read_edge_counts() if is_exchange_operator(person) else NOT_COUNTED

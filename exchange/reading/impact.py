@@ -1,4 +1,5 @@
-"""What an expression that is being written reaches, by the newest night's sample of visits.
+"""Measures what an expression that is being written reaches, by the newest night's sample of
+visits.
 
     targeting   visits that it is true of, whoever's
     booked      those of them at publishers that the campaign is booked with
@@ -42,8 +43,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`count` is of the last stage. `saved` are the visits a day of the version that is saved.
-    `is_hidden`: about so few people that it would be about persons."""
+    """What an expression reaches. `count` is of the last stage. `saved` are the visits a day of the
+    version that is saved. `is_hidden`: about so few people that it would be about persons."""
 
     sample: Sample
     count: Count
@@ -55,8 +56,8 @@ class Reached:
 
 
 def measure(expression: Expression, campaign: Campaign | None) -> Reached | None:
-    """None if no night was counted yet. The campaign comes with its advertiser, and whoever asks
-    may see its bookings."""
+    """Measures an expression; None if no night was counted yet. The campaign comes with its
+    advertiser, and whoever asks may see its bookings."""
     sample = open_sample()
     if sample is None:
         return None
@@ -83,7 +84,7 @@ def measure(expression: Expression, campaign: Campaign | None) -> Reached | None
 
 
 def is_about_persons(expression: Expression) -> bool:
-    """Also by the audiences that it names."""
+    """Tells whether the expression, or an audience that it names, asks for anything personal."""
     waiting = [expression]
     seen: set[str] = set()
     while waiting:
@@ -97,7 +98,7 @@ def is_about_persons(expression: Expression) -> bool:
 
 
 def measure_saved(counter: Counter, campaign: Campaign | None, last: Rows) -> float | None:
-    """None where there is nothing to compare with, or nothing that still compiles."""
+    """Measures the saved version; None where there is none, or it no longer compiles."""
     if campaign is None:
         return None
     reader = ExpressionReader(load_catalog())
@@ -109,8 +110,8 @@ def measure_saved(counter: Counter, campaign: Campaign | None, last: Rows) -> fl
 
 
 def find_limits(counter: Counter, expression: Expression, last: Rows) -> Iterator[Limit]:
-    """Of the conditions that must all be met, those without which there would be more, the most
-    limiting first. The only one cannot be dropped."""
+    """Yields, of the conditions that must all be met, those without which there would be more, the
+    most limiting first. The only one cannot be dropped."""
     root = expression.root
     if not isinstance(root, And):
         return
@@ -124,15 +125,15 @@ def find_limits(counter: Counter, expression: Expression, last: Rows) -> Iterato
 
 
 def find_shares(counter: Counter, expression: Expression) -> dict[str, tuple[float, float]]:
-    """Of all visits, how many each node is true of, and false; by its path."""
+    """Finds, of all visits, how many each node is true of, and false; by its path."""
     nodes = list(walk_paths(expression.root))[:MOST_SHARES]
     judged = [(path, counter.judge(node, expression)) for path, node in nodes]
     return {path: (counter.share(one.true), counter.share(one.false)) for path, one in judged}
 
 
 class Gate:
-    """Which visits the campaign's bookings let by: `booked` are those at their publishers, `open`
-    those for which a booking's path is open."""
+    """The visits that the campaign's bookings let by: `booked` are those at their publishers,
+    `open` those for which a booking's path is open."""
 
     def __init__(self, counter: Counter, campaign: Campaign) -> None:
         self._counter = counter

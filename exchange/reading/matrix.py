@@ -1,5 +1,5 @@
-"""Sellers by buyers, each group the parties of one organisation: what is left to see of a graph
-with too many parties to draw. Those that trade most with each other are shown."""
+"""Sums up sellers by buyers, each group the parties of one organisation: what is left to see of a
+graph with too many parties to draw. Those that trade most with each other are shown."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def read_matrix(person: User) -> Matrix:
 
 
 def choose_groups(sizes: Mapping[Pair, int]) -> tuple[list[int], list[int]]:
-    """The largest sellers, the largest buyers from them, the largest sellers to those, and so on:
-    groups that do not meet would leave the matrix empty."""
+    """Chooses the largest sellers, the largest buyers from them, the largest sellers to those, and
+    so on: groups that do not meet would leave the matrix empty."""
     sellers = most_edges(sizes, 0, {seller for seller, _ in sizes}, {buyer for _, buyer in sizes})
     buyers = most_edges(sizes, 1, sellers, {buyer for _, buyer in sizes})
     for _ in range(ROUNDS):
@@ -83,6 +83,6 @@ def most_edges(
 
 
 def first_of(totals: Mapping[int, int]) -> list[int]:
-    """Equal ones by id, so that every view shows the same."""
+    """Lists the largest first, equal ones by id, so that every view shows the same."""
     in_order: Iterable[int] = sorted(totals, key=lambda pk: (-totals[pk], pk))
     return list(in_order)[:GROUPS_SHOWN]

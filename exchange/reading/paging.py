@@ -1,4 +1,4 @@
-"""Pages of long lists by key, never by offset: the tenth page costs what the first one does.
+"""Pages long lists by key, never by offset: the tenth page costs what the first one does.
 
 A cursor is the key of the row that the reader saw last. It holds nothing secret, so it is not
 signed; one that cannot be read is a page that does not exist.
@@ -21,8 +21,8 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, QueryDict
 
 PAGE_SIZE = 50
-# Counting a million rows to print a number that nobody reads would cost more than the page. What is
-# searched for may be one row in a hundred: fewer are counted.
+# Counting a million rows to print a number that nobody reads would cost more than the page. Fewer
+# are counted of a search: what it finds may be one row in a hundred.
 COUNT_LIMIT = 1_000
 SEARCHED_COUNT_LIMIT = 200
 
@@ -32,7 +32,8 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Fields that together are unique, all in one direction, so that a key names one place."""
+    """The order of a list: fields that together are unique, all in one direction, so that a key
+    names one place."""
 
     fields: tuple[str, ...]
     is_descending: bool = False
@@ -42,13 +43,13 @@ class Order:
         return [sign + field for field in self.fields]
 
     def beyond(self, key: Key, *, backwards: bool) -> Q:
-        """Rows behind the key: (a, b) > (x, y), or < where the list runs the other way."""
+        """Leaves rows behind the key: (a, b) > (x, y), or < where the list runs the other way."""
         lookup = "lt" if self.is_descending != backwards else "gt"
         steps = []
         for position, field in enumerate(self.fields):
             same = dict(zip(self.fields[:position], key, strict=False))
             steps.append(Q(**same) & Q(**{f"{field}__{lookup}": key[position]}))
-        # Says nothing new, but an index can begin with it.
+        # Follows from the rest, but an index can begin with it.
         bound = Q(**{f"{self.fields[0]}__{lookup}e": key[0]})
         return bound & reduce(lambda one, other: one | other, steps)
 
@@ -86,14 +87,15 @@ def tell_total(total: int, limit: int) -> str:
 
 
 def count_listed(queryset: QuerySet[Row]) -> str:
-    """What the list of these rows says about their number, for links that lead there. They come in
-    the order in which they are soonest found."""
+    """Says what the list of these rows says about their number, for links that lead there. They
+    come in the order in which they are soonest found."""
     return tell_total(queryset.values("pk")[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
 
 
 def count_roughly(queryset: QuerySet[Row]) -> str:
-    """As `count_listed`, but where that is only more than its limit, about how many Postgres takes
-    them for; for rows that one column tells apart, of whose values it keeps frequencies."""
+    """Counts as `count_listed` does, but where that is only more than its limit, says about how
+    many Postgres takes them for; for rows that one column tells apart, of whose values it keeps
+    frequencies."""
     said = count_listed(queryset)
     if not said.startswith("more"):
         return said
@@ -105,9 +107,9 @@ def count_roughly(queryset: QuerySet[Row]) -> str:
 def read_page(
     queryset: QuerySet[Row], order: Order, query: QueryDict, *, is_searched: bool = False
 ) -> Page[Row]:
-    """The page that `?after=` or `?before=` names, the first one without either."""
+    """Reads the page that `?after=` or `?before=` names, the first one without either."""
     count_limit = SEARCHED_COUNT_LIMIT if is_searched else COUNT_LIMIT
-    # What is frequent among the first rows of a list may be rare at the other end of its table.
+    # Counts in order: what is frequent among a list's first rows may be rare at the other end.
     counted = queryset.order_by(*(order.names(backwards=False) if is_searched else ()))
     after, before = query.get("after", ""), query.get("before", "")
     backwards = bool(before)

@@ -1,4 +1,4 @@
-"""How many of a publisher's own visits the rules of its edges let pass, by a sample of the log.
+"""Measures how many of a publisher's own visits the rules of its edges let pass, by a sample.
 
 Where this machine cannot read the log, or it holds none of the publisher's visits, nothing is said.
 """
@@ -37,7 +37,8 @@ Visit = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """`passed` of `sampled` visits of one day; both None where nothing can be said."""
+    """What an edge let pass: `passed` of `sampled` visits of one day; both None where nothing can
+    be said."""
 
     edge: Edge
     passed: int | None = None
@@ -50,7 +51,7 @@ class Passing:
 
 
 def measure_passing(edges: Sequence[Edge]) -> list[Passing]:
-    """Edges must come with `seller` and `buyer`."""
+    """Measures edges, which must come with `seller` and `buyer`."""
     newest = find_newest_part(Path(settings.VISIT_LOG_DIR))
     if newest is None:
         return [Passing(edge) for edge in edges]
@@ -77,7 +78,7 @@ def measure_edge(edge: Edge, visits: Sequence[Visit], day: date, catalog: Catalo
 
 @lru_cache(maxsize=64)
 def sample_visits(path: Path, stamp: int, seller_id: str) -> tuple[Visit, ...]:  # noqa: ARG001, a newer file
-    """The first ones of the publisher; kept, because a day's file does not change."""
+    """Samples the publisher's first visits; kept, because a day's file does not change."""
     try:
         return tuple(read_visits(path, seller_id))
     except (OSError, pa.ArrowException) as error:

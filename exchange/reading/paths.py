@@ -1,4 +1,4 @@
-"""The path of a booking as a page shows it: each hop with its edge, or why there is none.
+"""Describes the path of a booking as a page shows it: each hop with its edge, or why there is none.
 
 The path itself is chosen by `exchange.routing`, exactly as the snapshot build does it.
 """
@@ -38,8 +38,8 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class BookingPath:
-    """Either hops or a reason; `hops` is empty exactly when `reason` is not. `price` says what of
-    fees and net CPM the person who looks at it may see."""
+    """A booking's path: either hops or a reason; `hops` is empty exactly when `reason` is not.
+    `price` says what of fees and net CPM the person who looks at it may see."""
 
     booking: Booking
     hops: tuple[Hop, ...]
@@ -62,8 +62,8 @@ def as_percent(share: Fraction) -> Decimal:
 
 
 def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
-    """Bookings must come with `campaign__advertiser` and `publisher`; two queries in all while the
-    graph stays the same."""
+    """Finds the paths of bookings, which must come with `campaign__advertiser` and `publisher`; two
+    queries in all while the graph stays the same."""
     bookings = list(bookings)
     if not bookings:
         return []
@@ -77,12 +77,13 @@ def find_paths(bookings: Iterable[Booking], viewer: User) -> list[BookingPath]:
     ]
 
 
-# Where paths begin, how many hops they may have, and where they end.
+# A publisher, how many hops paths may have, and an advertiser.
 Ends = tuple[int, int, int]
 
 
 def find_cheapest(bookings: Iterable[Booking], graph: SavedGraph) -> dict[Ends, Path]:
-    """One walk for all that begin at the same publisher under the same limit."""
+    """Finds cheapest paths: one walk for all that begin at the same publisher under the same
+    limit."""
     wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
     for booking in bookings:
         if booking.policy != Booking.Policy.PINNED:
@@ -128,12 +129,12 @@ def describe_path(
 
 
 def show_path(booking: Booking, path: Path | None, viewer: User) -> BookingPath:
-    """A path that somebody else chose."""
+    """Describes a path that somebody else chose."""
     return describe_path(booking, path, load_edges([path]), viewer)
 
 
 def show_edges(edge_ids: Iterable[int], viewer: User) -> list[Hop]:
-    """Single edges, in the order of the ids."""
+    """Describes single edges, in the order of the ids."""
     edge_ids = list(edge_ids)
     edges = Edge.objects.with_parties().in_bulk(edge_ids)
     return [Hop(edges[pk], edges[pk].buyer, sight(viewer, edges[pk])) for pk in edge_ids]
@@ -155,8 +156,8 @@ def explain_no_path(booking: Booking) -> str:
 
 
 def offer_pins(booking: Booking, viewer: User) -> list[tuple[str, str]]:
-    """Paths that the booking may be pinned to, as choices of a form; the pinned one is among them
-    also where others are cheaper."""
+    """Lists paths that the booking may be pinned to, as choices of a form; the pinned one is among
+    them also where others are cheaper."""
     graph = load_graph()
     source, target = booking.publisher_id, booking.campaign.advertiser_id
     links = graph.between(source, target).links.values()

@@ -1,5 +1,5 @@
-"""What blocks bookings, one row for each cause: how many it hits, what they had before, and the
-last change of the edges that it is about. Bounded: of all causes, the largest are told."""
+"""Finds what blocks bookings, one row for each cause: how many it hits, what they had before, and
+the last change of the edges that it is about. Bounded: of all causes, the largest are told."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`size` bookings of one cause, which is about `edges`. `visits` are the eligible ones of their
-    best day among the last counted ones; None where they had none, or nothing was counted."""
+    """A cause that blocks `size` bookings, and is about `edges`. `visits` are the eligible ones of
+    their best day among the last counted ones; None where they had none, or nothing was counted."""
 
     told: Told
     edges: tuple[Edge, ...]
@@ -58,7 +58,7 @@ class Trouble:
 
 
 def seen_findings(person: User) -> QuerySet[BookingFinding]:
-    """Of bookings that the person sees."""
+    """Finds findings of bookings that the person sees."""
     findings = BookingFinding.objects.order_by()
     if is_exchange_operator(person):
         return findings
@@ -67,7 +67,7 @@ def seen_findings(person: User) -> QuerySet[BookingFinding]:
 
 
 def find_troubles(person: User, kinds: Sequence[str] = BLOCKING) -> list[Trouble]:
-    """Those that cost most visits first, then those that hit most bookings."""
+    """Finds causes, those that cost most visits first, then those that hit most bookings."""
     findings = seen_findings(person).filter(kind__in=kinds)
     causes = findings.values("cause").annotate(size=Count("pk"), newest=Max("pk"))
     largest = list(causes.order_by("-size", "cause")[:CAUSES_TOLD])
@@ -94,7 +94,8 @@ def find_troubles(person: User, kinds: Sequence[str] = BLOCKING) -> list[Trouble
 
 
 def sum_visits(findings: QuerySet[BookingFinding], causes: Sequence[str]) -> dict[str, int]:
-    """By cause: what its newest bookings were eligible for on the best of the last counted days."""
+    """Sums, by cause, what its newest bookings were eligible for on the best of the last counted
+    days."""
     days = last_reported_days()
     if days is None or not causes:
         return {}
@@ -137,7 +138,7 @@ def newest_of(edge_ids: Iterable[int], changes: Mapping[int, Change]) -> Change 
 
 
 def read_changes(edges: Mapping[int, Edge], person: User) -> dict[int, Change]:
-    """The last change of each edge that was changed at all; two queries and the catalogue."""
+    """Reads the last change of each edge that was changed at all; two queries and the catalogue."""
     place = Window(
         RowNumber(), partition_by=["pgh_obj_id"], order_by=[F("version").desc(), F("pgh_id").desc()]
     )

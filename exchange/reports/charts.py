@@ -55,7 +55,8 @@ class Chart:
 
 
 def draw_chart(days: Sequence[DayTally], *, width: int, has_shade: bool) -> Chart:
-    """`has_shade`: show all visits behind the eligible ones; only right for a single campaign."""
+    """Draws a chart. `has_shade`: show all visits behind the eligible ones; only right for a single
+    campaign."""
     highest = max((peak(day, has_shade) for day in days), default=0)
     step = nice_step(highest / Y_STEPS)
     ceiling = step * max(1, ceil(highest / step))
@@ -86,7 +87,7 @@ def peak(day: DayTally, has_shade: bool) -> int:
 
 
 def nice_step(least: float) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, .. that is not below `least`."""
+    """Finds the smallest of 1, 2, 5, 10, 20, 50, .. that is not below `least`."""
     if least <= 1:
         return 1
     power = 10 ** floor(log10(least))
@@ -94,7 +95,7 @@ def nice_step(least: float) -> int:
 
 
 def level(value: float, ceiling: int) -> float:
-    """Where a value lies, from the bottom of the chart upwards."""
+    """Finds where a value lies, from the bottom of the chart upwards."""
     return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / ceiling, 1)
 
 
@@ -128,7 +129,7 @@ def describe_day(day: DayTally, has_shade: bool) -> str:
 
 
 def day_ticks(days: Sequence[DayTally], slot: float) -> list[Tick]:
-    """As many days as their labels have room, counted back from the newest."""
+    """Marks as many days as their labels have room, counted back from the newest."""
     every = max(1, ceil(LABEL_WIDTH / slot))
     last = len(days) - 1
     return [

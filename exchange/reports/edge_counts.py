@@ -1,5 +1,5 @@
-"""What the last night counted of edges: of how many of the day's visits the rule of each was true,
-or unknown. The one place that the graph's widths and colours come from.
+"""Reads what the last night counted of edges: of how many of the day's visits the rule of each was
+true, or unknown. The one place that the graph's widths and colours come from.
 
 Read from the table of the job `truth_rates`, which asks every rule about every visit of the day,
 whether or not the visit comes that far. Where no night was counted, or its table cannot be read on
@@ -49,7 +49,7 @@ class EdgeCount:
 
 @dataclass(frozen=True, slots=True)
 class EdgeCounts:
-    """Of one `day`, or of none: not counted yet."""
+    """The counts of one `day`, or of none: not counted yet."""
 
     day: date | None = None
     by_edge: Mapping[int, EdgeCount] = field(default_factory=dict)
@@ -58,7 +58,8 @@ class EdgeCounts:
         return self.by_edge.get(edge_id)
 
     def sum(self, edge_ids: Iterable[int]) -> EdgeCount | None:
-        """Over several edges, so of visits at each of them; None if none of them was counted."""
+        """Sums over several edges, so of visits at each of them; None if none of them was
+        counted."""
         found = [self.by_edge[pk] for pk in edge_ids if pk in self.by_edge]
         if not found:
             return None
@@ -73,7 +74,7 @@ NOT_COUNTED = EdgeCounts()
 
 
 def read_edge_counts() -> EdgeCounts:
-    """Of all edges, on the newest day that was counted; kept in the process for a minute."""
+    """Reads the counts of all edges on the newest counted day; kept in the process for a minute."""
     return look(str(settings.REPORT_DIR), int(time.monotonic() // LOOK_EVERY_SECONDS))
 
 

@@ -1,4 +1,4 @@
-"""The filtered rows as CSV, streamed: the length of the answer never matters to memory, nor to
+"""Streams the filtered rows as CSV: the length of the answer never matters to memory, nor to
 Postgres, which is asked for the next rows when they are taken. A day that is counted anew meanwhile
 goes on with its new rows; every row names its snapshot.
 
@@ -21,7 +21,7 @@ from exchange.market.models import Party
 from exchange.reports.models import DailyVisits, DaySnapshot, EligibleVisits, ReportRun
 from exchange.reports.queries import Selection, TooManyNamedError
 
-# Of the columns, in their order; for the page: a file has room for rows only.
+# What the columns mean, in their order; for the page, since a file has room for rows only.
 MEANINGS = {
     "day": "the UTC day of the visits",
     "campaign_id": "the campaign's number",
@@ -37,14 +37,14 @@ MEANINGS = {
 UTF8_MARK = "\ufeff"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 ROWS_PER_PIECE = 4_000
-# Those of so many campaigns are found through them, those of more by looking at all rows.
+# Rows of so many campaigns are found through them, those of more by looking at all rows.
 MOST_LOOKED_UP = 20_000
-# Campaign, publisher, eligible visits, run.
+# A row: campaign, publisher, eligible visits, run.
 Counted = tuple[int, int, int, int]
 
 
 def stream_csv(selection: Selection) -> Iterator[str]:
-    """In pieces of many lines. All there is, also where a page asks for more letters."""
+    """Yields pieces of many lines: all there is, also where a page asks for more letters."""
     yield UTF8_MARK + write_lines([list(MEANINGS)])
     try:
         rows = selection.eligible(most_named=MOST_LOOKED_UP)
@@ -58,8 +58,9 @@ def stream_csv(selection: Selection) -> Iterator[str]:
 
 
 def read_pieces(rows: QuerySet[EligibleVisits]) -> Iterator[list[Counted]]:
-    """Query by query, each going on behind the last row: a cursor would have Postgres put together
-    all that anybody may ever take, which for a large exchange is longer than a page may wait."""
+    """Reads query by query, each going on behind the last row: a cursor would have Postgres put
+    together all that anybody may ever take, which for a large exchange is longer than a page may
+    wait."""
     ordered = rows.order_by("campaign_id", "publisher_id")
     columns = ordered.values_list("campaign_id", "publisher_id", "eligible_visits", "run_id")
     beyond = Q()
@@ -82,7 +83,7 @@ class Labels:
     def put_on(
         self, day: date, piece: Sequence[Counted], visits: Mapping[int, int]
     ) -> Iterator[Sequence[Any]]:
-        """Leaves out campaigns that are not meant."""
+        """Puts names on rows; leaves out campaigns that are not meant."""
         campaigns = self._selection.name_some({row[0] for row in piece})
         for campaign, publisher, eligible, run in piece:
             if campaign in campaigns:
@@ -96,7 +97,7 @@ class Labels:
         return self._publishers[pk]
 
     def _find_snapshot(self, day: date, run: int) -> str:
-        """Of a day that was counted before they were noted, the run's."""
+        """Finds what a day was counted with; where that was not noted, the run's."""
         if (day, run) not in self._snapshots:
             noted = DaySnapshot.objects.filter(day=day).values_list("snapshot_id", flat=True)
             runs = ReportRun.objects.filter(pk=run).values_list("snapshot_id", flat=True)

@@ -34,7 +34,7 @@ EXIT_FAILED = 4
 
 
 class JobError(Exception):
-    """The job could not do its work; the message is for the person who asked for it."""
+    """Says why the job could not do its work, to the person who asked for it."""
 
 
 class JobDone(msgspec.Struct, frozen=True):
@@ -194,7 +194,7 @@ def pipe_of(pipe: IO[str] | None) -> IO[str]:
 
 
 def explain_failure(code: int, tail: list[str]) -> str:
-    """What to do first, then the end of what the job wrote, for whoever has to look deeper."""
+    """Says what to do first, then the end of what the job wrote, for whoever has to look deeper."""
     text = "".join(tail).strip()
     if code == EXIT_UNABLE and text:
         return text.splitlines()[-1].removeprefix("nightly: error: ")

@@ -1,4 +1,4 @@
-"""Runs of the Spark reports and the summaries that pages and downloads read."""
+"""Keeps runs of the Spark reports and the summaries that pages and downloads read."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class ReportRun(models.Model):
 
     @property
     def headline(self) -> str:
-        """The first line of the error: what happened and what to do."""
+        """Gives the first line of the error: what happened and what to do."""
         return self.error.partition("\n")[0]
 
 
-# Of jobs whose own name says little to those who read reports.
+# Words for jobs whose own name says little to those who read reports.
 JOB_WORDS = {
     "eligibility": "eligible visits",
     "funnel": "where visits are lost",
@@ -170,7 +170,7 @@ class EligibleVisits(models.Model):
             )
         ]
         indexes = [
-            # Each has all that is summed up of some campaigns, or of a publisher.
+            # Cover all that is summed up of some campaigns, or of a publisher.
             models.Index(
                 fields=["campaign", "day"],
                 include=["publisher", "eligible_visits"],
@@ -188,8 +188,8 @@ class EligibleVisits(models.Model):
 
 
 class EligibleSums(models.Model):
-    """The same over all campaigns, kept by triggers, for charts of the whole exchange. `changes`
-    only grows: whatever was found out about a day holds while it stays the same."""
+    """Eligible visits over all campaigns, kept by triggers, for charts of the whole exchange.
+    `changes` only grows: whatever was found out about a day holds while it stays the same."""
 
     day = models.DateField()
     publisher = models.ForeignKey(

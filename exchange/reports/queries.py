@@ -1,4 +1,4 @@
-"""What the pages and downloads read of the summaries: one selection, a handful of queries.
+"""Reads the summaries for pages and downloads: one selection, a handful of queries.
 
 Sums over several campaigns count a visit once for each campaign that is eligible for it, so they
 are compared with visits as "campaigns per visit"; only one campaign's sum is a share of visits.
@@ -29,7 +29,7 @@ from exchange.reports.models import (
 
 TOP_CAMPAIGNS = 25
 DEFAULT_DAYS = 14
-# What a search may mean where the rows of the whole exchange are looked at: 0.1 s for two weeks.
+# Bounds what a search may mean in the rows of the whole exchange: 0.1 s for two weeks.
 MOST_NAMED = 2_000
 KEPT = 500  # tables of campaigns; the oldest go first
 SORT_FIELDS = {
@@ -42,7 +42,7 @@ Cell = tuple[date, int]
 
 
 class TooManyNamedError(Exception):
-    """The text means more campaigns than are summed up while somebody waits."""
+    """Says that the text means more campaigns than are summed up while somebody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Selection:
         return rows.filter(campaign__among=self.find_named(rows, most))
 
     def counted(self) -> QuerySet[EligibleVisits]:
-        """As if nothing were searched for."""
+        """Chooses rows as if nothing were searched for."""
         rows = visible(EligibleVisits.objects.all(), self.viewer)
         rows = rows.filter(day__range=(self.first_day, self.last_day))
         if self.publisher is not None:
@@ -97,8 +97,8 @@ class Selection:
         return self.campaign is None and bool(self.text)
 
     def find_named(self, rows: QuerySet[EligibleVisits], most: int) -> Collection[int]:
-        """The campaigns that the text means, as in their list, but also retired ones. For rows of
-        the whole exchange through indexes, up to a bound: summing up half of its rows takes
+        """Finds the campaigns that the text means, as in their list, but also retired ones. For
+        rows of the whole exchange through indexes, up to a bound: summing up half of its rows takes
         seconds. The campaigns of one organisation, or at one publisher, are few enough to be looked
         at one by one, whatever the text."""
         if not is_exchange_operator(self.viewer) or self.publisher is not None:
@@ -110,7 +110,7 @@ class Selection:
         return found
 
     def name_some(self, campaigns: Collection[int]) -> dict[int, tuple[str, str]]:
-        """Name and advertiser of those of them that are meant."""
+        """Finds name and advertiser of those of them that are meant."""
         rows = Campaign.objects.filter(pk__among=campaigns).order_by()
         if self.is_search:
             by_name = in_text("name", self.text)
@@ -120,7 +120,8 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
-        """Everything that was counted on these days, but for the choice of a publisher."""
+        """Tells whether it is everything that was counted on these days, but for the choice of a
+        publisher."""
         is_narrow = self.campaign is not None or self.text
         return not is_narrow and is_exchange_operator(self.viewer)
 
@@ -129,7 +130,8 @@ class Selection:
         return rows if self.publisher is None else rows.filter(publisher=self.publisher)
 
     def visits(self) -> QuerySet[DailyVisits]:
-        """The visits that the eligible ones are a part of: for one campaign, where it is booked."""
+        """Chooses the visits that the eligible ones are a part of: for one campaign, where it is
+        booked."""
         rows = DailyVisits.objects.filter(day__range=(self.first_day, self.last_day))
         if not is_exchange_operator(self.viewer):
             rows = rows.filter(publisher__in=traded_publishers(self.viewer))
@@ -142,7 +144,7 @@ class Selection:
 
 
 def traded_publishers(viewer: User) -> QuerySet[Party]:
-    """Their own publishers, and those that their campaigns are booked with."""
+    """Chooses their own publishers, and those that their campaigns are booked with."""
     booked = owned(Booking.objects.order_by(), viewer).values("publisher")
     publishers = Party.objects.publishers()
     return owned(publishers, viewer) | publishers.filter(pk__in=booked)
@@ -200,7 +202,7 @@ class Report:
 
     @property
     def is_reported(self) -> bool:
-        """Whether any of the days was ever counted."""
+        """Tells whether any of the days was ever counted."""
         return any(day.visits is not None for day in self.days)
 
     @property
@@ -209,13 +211,13 @@ class Report:
 
 
 def last_reported_days() -> tuple[date, date] | None:
-    """The newest stretch that is worth showing first, or None before the first report."""
+    """Finds the newest stretch that is worth showing first; None before the first report."""
     last = DailyVisits.objects.order_by("-day").values_list("day", flat=True).first()
     return None if last is None else (last - timedelta(days=DEFAULT_DAYS - 1), last)
 
 
 def read_report(selection: Selection, sort: Sort) -> Report:
-    """Raises `TooManyNamedError`."""
+    """Reads the report of a selection. Raises `TooManyNamedError`."""
     visits = sum_by_cell(selection.visits(), "visits")
     rows = selection.eligible()
     eligible = sum_by_cell(
@@ -265,21 +267,21 @@ def sum_by(cells: dict[Cell, int], position: int) -> dict[Any, int]:
     return dict(sums)
 
 
-# Campaign, eligible visits, publishers.
+# A campaign, its eligible visits, and how many publishers they are at.
 Sums = tuple[int, int, int]
 
 
 def find_campaigns(
     selection: Selection, rows: QuerySet[EligibleVisits], sort: Sort
 ) -> tuple[list[Sums], int]:
-    """The first ones, and how many there are."""
+    """Finds the first campaigns, and how many there are."""
     if selection.is_whole and selection.publisher is None:
         return find_kept(selection.first_day, selection.last_day, sort)
     return count_campaigns(rows, sort)
 
 
 def count_campaigns(rows: QuerySet[EligibleVisits], sort: Sort) -> tuple[list[Sums], int]:
-    """One pass: the count, the same in each row, is of all campaigns before the limit."""
+    """Counts in one pass: the count, the same in each row, is of all campaigns before the limit."""
     sums = (
         rows.values("campaign_id")
         .annotate(
@@ -295,8 +297,8 @@ def count_campaigns(rows: QuerySet[EligibleVisits], sort: Sort) -> tuple[list[Su
 
 
 def find_kept(first_day: date, last_day: date, sort: Sort) -> tuple[list[Sums], int]:
-    """Those of the whole exchange are counted once: they are the same for all who look, until one
-    of the days is counted again. Names that decide an order are those of then."""
+    """Finds those of the whole exchange, which are counted once: they are the same for all who
+    look, until one of the days is counted again. Names that decide an order are those of then."""
     days = {"day__range": (first_day, last_day)}
     changes = EligibleSums.objects.filter(**days).aggregate(changes=Sum("changes"))["changes"]
     key = f"{first_day} {last_day} {'-' * sort.is_descending}{sort.key} {changes or 0}"
@@ -309,7 +311,7 @@ def find_kept(first_day: date, last_day: date, sort: Sort) -> tuple[list[Sums], 
 
 
 def keep_newest_days() -> None:
-    """What the page shows first, in every order, so that nobody waits for it."""
+    """Counts what the page shows first, in every order, so that nobody waits for it."""
     days = last_reported_days()
     if days is not None:
         for key in SORT_FIELDS:
@@ -326,7 +328,7 @@ def keep_campaigns(key: str, first: list[Sums], count: int) -> None:
 
 
 def read_campaigns(first: list[Sums], total_visits: int) -> list[CampaignTally]:
-    """By the names of today."""
+    """Reads campaigns by their names of today."""
     campaigns = Campaign.objects.select_related("advertiser").in_bulk([row[0] for row in first])
     return [
         CampaignTally(
@@ -342,8 +344,8 @@ def read_campaigns(first: list[Sums], total_visits: int) -> list[CampaignTally]:
 
 
 def read_snapshot_ids(selection: Selection) -> list[str]:
-    """The snapshots that the selected days were counted with, newest first. Days that were counted
-    before theirs was noted have that of their run."""
+    """Finds the snapshots that the selected days were counted with, newest first. Days that were
+    counted before theirs was noted have that of their run."""
     days = DaySnapshot.objects.filter(day__range=(selection.first_day, selection.last_day))
     noted = days.order_by("-day").values_list("snapshot_id", flat=True)
     others = selection.visits().exclude(day__in=days.values("day")).order_by("-run_id")

@@ -38,7 +38,7 @@ Rows = NDArray[np.bool_]
 
 
 class Truths(NamedTuple):
-    """Of which rows it is true, and false; of the rest it is unknown."""
+    """The rows of which it is true, and false; of the rest it is unknown."""
 
     true: Rows
     false: Rows
@@ -46,7 +46,7 @@ class Truths(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A day on average. `low` and `high`: 95 percent, over those who were drawn."""
+    """An average day. `low` and `high`: 95 percent, over those who were drawn."""
 
     visits: float
     low: float
@@ -64,7 +64,7 @@ class Counter:
         self._ask = lru_cache(CONDITIONS_KEPT)(self._ask_table)
 
     def of(self, expression: Expression) -> Rows:
-        """Of which rows it matches."""
+        """Finds the rows that the expression matches."""
         return self.judge(expression.root, expression).true & self.can_count()
 
     def can_count(self) -> Rows:
@@ -126,15 +126,16 @@ class Counter:
         return float(self.sample.weights[rows].sum() / self.sample.weights.sum())
 
     def _margin(self, weights: NDArray[np.float64], who: NDArray[np.int64]) -> float:
-        """Whoever was drawn is in it with all visits, so people vary, not visits. Each stands for
-        as many as the mean of its weights: if that is one, everybody was drawn."""
+        """Estimates the margin. Whoever was drawn is in it with all visits, so people vary, not
+        visits. Each stands for as many as the mean of its weights: if that is one, everybody was
+        drawn."""
         of_each = np.bincount(who, weights)
         stands_for = of_each / np.bincount(who)
         left_out = np.clip(1 - 1 / stands_for, 0, 1)
         return float(NORMAL_95 * np.sqrt((of_each**2 * left_out).sum()))
 
     def _users(self, rows: Rows) -> float:
-        """Each user once a day, for as many as the mean weight of the day's visits."""
+        """Counts each user once a day, for as many as the mean weight of the day's visits."""
         sample = self.sample
         known = rows & (sample.users >= 0)
         if not known.any():

@@ -1,4 +1,4 @@
-"""The newest night's sample of visits as one compiled table, to be asked while people write.
+"""Opens the newest night's sample of visits as one compiled table, to be asked while people write.
 
     REPORT_DIR/sample_tables/<key>/visits.table   the table, mapped by every process
     REPORT_DIR/sample_tables/<key>/rows.npz       of each row: weight, person, publisher, day
@@ -117,7 +117,7 @@ def key_of(stamp: str, catalog: Catalog) -> str:
 
 
 def table_folder() -> Path:
-    """On this machine, also where the tables of jobs lie elsewhere."""
+    """Finds the folder on this machine, also where the tables of jobs lie elsewhere."""
     place = settings.REPORT_DIR
     return (place if isinstance(place, Path) else settings.VAR_DIR) / "sample_tables"
 
@@ -168,7 +168,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def remove_older(folder: Path) -> None:
-    """Whoever has one of them open keeps its mapping."""
+    """Removes older tables; whoever has one of them open keeps its mapping."""
     made = [each for each in folder.iterdir() if each.is_dir()]
     for old in sorted(made, key=lambda each: each.stat().st_mtime, reverse=True)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
@@ -176,7 +176,7 @@ def remove_older(folder: Path) -> None:
 
 def write_table(folder: Path, visits: pa.Table, catalog: Catalog) -> None:
     schema = LogColumns.of((each.name, each.type) for each in catalog).schema
-    # A column that has another type by now says nothing about the attribute.
+    # Leaves out columns of another type than now: they say nothing about the attribute.
     names = [
         each.name
         for each in catalog
@@ -201,7 +201,7 @@ def write_table(folder: Path, visits: pa.Table, catalog: Catalog) -> None:
 
 
 def find_people(visits: pa.Table) -> pa.ChunkedArray:
-    """Names who was drawn, as the job that drew them does: under one salt for all days."""
+    """Finds who was drawn, as the job that drew them does: under one salt for all days."""
     names = visits.column_names
     if USER not in names:
         return visits[VISIT_ID]
@@ -214,7 +214,7 @@ def find_people(visits: pa.Table) -> pa.ChunkedArray:
 
 
 def number(texts: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Numbers texts; none is -1."""
+    """Gives each text a number; none is -1."""
     coded = pc.dictionary_encode(texts.combine_chunks())
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64)
 

@@ -62,17 +62,17 @@ class NothingLoggedError(JobError):
 
 
 class LeaseLostError(Exception):
-    """Somebody gave this run up while we were still at it."""
+    """Says that somebody gave this run up while we were still at it."""
 
 
 def logged_days() -> list[date]:
-    """The days of the visit log, oldest first."""
+    """Lists the days of the visit log, oldest first."""
     return list_days(settings.VISIT_LOG_DIR)
 
 
 @transaction.atomic
 def create_run(*, first_day: date, last_day: date, requested_by: User | None = None) -> ReportRun:
-    """A queued run; the same days already waiting are not queued twice. Nor are those that the same
+    """Queues a run; the same days already waiting are not queued twice. Nor are those that the same
     person asked for a moment ago: who clicks twice may find the first run started."""
     if requested_by is not None and not may_start(requested_by, "report_run"):
         raise PermissionDenied("Only analysts and administrators of the exchange run reports.")
@@ -126,7 +126,8 @@ def request_nightly(*, today: date) -> list[ReportRun]:
 
 
 def due_days(today: date) -> list[date]:
-    """Yesterday is due even if it was reported: its log was perhaps not complete then."""
+    """Lists days to report. Yesterday is due even if it was reported: its log was perhaps not
+    complete then."""
     yesterday = today - timedelta(days=1)
     reported = set(DailyVisits.objects.values_list("day", flat=True).distinct())
     due = [
@@ -138,7 +139,7 @@ def due_days(today: date) -> list[date]:
 
 
 def stretches(days: Iterable[date]) -> Iterator[tuple[date, date]]:
-    """Ascending days as (first, last) of each unbroken row of days."""
+    """Yields ascending days as (first, last) of each unbroken row of days."""
     ordered = list(days)
     if not ordered:
         return
@@ -194,7 +195,8 @@ def give_up_silent(*, now: datetime | None = None) -> int:
 
 
 def sweep() -> None:
-    """Every minute: fails the run that lost its worker, starts the one whose message was lost."""
+    """Fails the run that lost its worker, starts the one whose message was lost; called every
+    minute."""
     give_up_silent()
     start_next()
 

@@ -46,7 +46,7 @@ UNKNOWN_VISITS = """
 
 
 JOB = "eligibility"
-# The table of the job, and which of its columns.
+# For each target, the table of the job, and which of its columns.
 LOADED = {
     "loaded_eligible_visits": ("by_publisher", ["campaign_id", "publisher", "eligible_visits"]),
     "loaded_daily_visits": ("daily_visits", ["publisher", "visits"]),
@@ -65,7 +65,7 @@ class Loaded:
 
 @transaction.atomic
 def replace_days(*, run: ReportRun, days: Sequence[date], out: str) -> Loaded:
-    """`out` is the folder of the reports: a path or a URL."""
+    """Replaces days; `out` is the folder of the reports: a path or a URL."""
     EligibleVisits.objects.filter(day__in=days).delete()
     DailyVisits.objects.filter(day__in=days).delete()
     with connection.cursor() as cursor:

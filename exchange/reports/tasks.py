@@ -1,4 +1,4 @@
-"""What the worker and beat start: each calls services."""
+"""Declares what the worker and beat start: each task calls services."""
 
 from celery import shared_task
 from django.utils import timezone

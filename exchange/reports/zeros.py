@@ -1,4 +1,4 @@
-"""Campaigns that not one visit was eligible for, and which of several reasons it has.
+"""Finds campaigns that not one visit was eligible for, and which of several reasons each has.
 
 A day is counted with one snapshot, which holds the market of one moment. What a campaign was then
 is read from its revisions: one that is live now may not have existed when the days were counted.
@@ -46,7 +46,8 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ZeroCampaign:
-    """`live_days` of the `counted_days` it was live on, in what they were counted with."""
+    """A campaign without eligible visits. It was live on `live_days` of the `counted_days`, in what
+    they were counted with."""
 
     campaign: Campaign
     zero: Zero
@@ -63,8 +64,8 @@ class ZeroCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """The newest campaigns first; `older` is where the next page begins. `is_counted`: one of the
-    days was."""
+    """A page of campaigns, the newest first; `older` is where the next page begins. `is_counted`:
+    one of the days was."""
 
     campaigns: list[ZeroCampaign]
     older: int | None
@@ -104,7 +105,7 @@ def explain_zero(campaign: Campaign, selection: Selection) -> ZeroCampaign:
 def explain_zeros(
     campaigns: Sequence[Campaign], counted: Sequence[CountedDay]
 ) -> list[ZeroCampaign]:
-    """Two queries, however many campaigns."""
+    """Explains campaigns in two queries, however many there are."""
     past = read_past(campaigns)
     bookings = Booking.objects.active().order_by().filter(campaign__in=campaigns)
     booked = set(bookings.values_list("campaign_id", flat=True))
@@ -131,8 +132,8 @@ class CountedDay:
 
 
 def read_counted_days(selection: Selection) -> list[CountedDay]:
-    """Each day belongs to the newest run that counted it. A run may have found no log for some of
-    its days; asking the rows would take longer than all the rest."""
+    """Finds what each day was counted with: it belongs to the newest run that counted it. A run may
+    have found no log for some of its days; asking the rows would take longer than all the rest."""
     first, last = selection.first_day, selection.last_day
     runs = ReportRun.objects.filter(status=ReportRun.Status.DONE)
     found = list(runs.filter(first_day__lte=last, last_day__gte=first).order_by("pk"))
@@ -152,7 +153,7 @@ def read_counted_days(selection: Selection) -> list[CountedDay]:
 
 
 def read_moments(runs: Iterable[ReportRun]) -> dict[int, datetime]:
-    """When the market was read that a run counted with; its builds may be gone."""
+    """Finds when the market was read that a run counted with; its builds may be gone."""
     builds = SnapshotBuild.objects.filter(read_at__isnull=False).order_by()
     wanted = {run.snapshot_id for run in runs}
     read_at = dict(builds.filter(snapshot_id__in=wanted).values_list("snapshot_id", "read_at"))
@@ -177,7 +178,8 @@ class State:
 
 
 def read_past(campaigns: Iterable[Campaign]) -> dict[int, list[State]]:
-    """Oldest first. A campaign that was loaded without revisions always was what it is."""
+    """Reads states, oldest first. A campaign that was loaded without revisions always was what it
+    is."""
     events = apps.get_model("market", "CampaignEvent")._default_manager
     found = events.filter(pgh_obj_id__in=[campaign.pk for campaign in campaigns])
     past: dict[int, list[State]] = defaultdict(list)
@@ -203,7 +205,7 @@ def explain(
 
 
 def judge(day: CountedDay, past: Sequence[State]) -> Zero:
-    """Of one day: what the campaign was in the market that it was counted with."""
+    """Judges one day by what the campaign was in the market that the day was counted with."""
     known = [state for state in past if state.since <= day.moment]
     if not known:
         return Zero.NOT_YET

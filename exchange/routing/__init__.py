@@ -1,4 +1,4 @@
-"""Paths over the exchange graph: which way a booking's visits take, and what changes it.
+"""Finds paths over the exchange graph: which way a booking's visits take, and what changes it.
 
 Plain Python on plain values: no Django, no expressions. What an edge's expression says about a
 visit comes in as a function, so that the compiled walk and this package can be compared.

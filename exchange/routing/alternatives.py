@@ -1,4 +1,4 @@
-"""The ways between two parties, cheapest first: what a booking may be pinned to."""
+"""Finds the ways between two parties, cheapest first: what a booking may be pinned to."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ class _Start(NamedTuple):
 
 
 def alternative_paths(links: Iterable[Link], source: int, target: int, *, limit: int) -> list[Path]:
-    """Simple paths of at most `MAX_HOPS` edges. Costs are compared as floating-point numbers: this
-    orders a menu, and which path is cheapest is `Graph`'s to say."""
+    """Finds simple paths of at most `MAX_HOPS` edges. Costs are compared as floating-point numbers:
+    this orders a menu, and which path is cheapest is `Graph`'s to say."""
     if source == target:
         return []
     return list(islice(_walk(list(links), source, target), limit))
 
 
 def _walk(links: list[Link], source: int, target: int) -> Iterator[Path]:
-    """The best beginning goes on first (A*). What the rest costs at least is known exactly but for
-    parties that it may not visit again, so hardly any beginning goes on in vain."""
+    """Yields paths, going on with the best beginning first (A*). What the rest costs at least is
+    known exactly but for parties that it may not visit again, so hardly any beginning goes on in
+    vain."""
     sales: dict[int, list[tuple[Link, float]]] = defaultdict(list)
     for link in links:
         sales[link.seller_id].append((link, -log(1 - link.fee)))

@@ -1,4 +1,4 @@
-"""Cycles of the exchange graph: parties that sell to one another in a circle.
+"""Finds cycles of the exchange graph: parties that sell to one another in a circle.
 
 Not an error, because no path visits a party twice; but visits never need to go round, so someone
 should know. One cycle is told per knot (strongly connected part): their number may be exponential.
@@ -24,7 +24,7 @@ class Cycle:
 
 
 def find_cycles(links: Iterable[Link]) -> list[Cycle]:
-    """One cycle per knot, the one with the smallest party id first."""
+    """Finds one cycle per knot, the one with the smallest party id first."""
     digraph = nx.DiGraph()
     for link in sorted(links, key=lambda link: link.edge_id, reverse=True):
         digraph.add_edge(link.seller_id, link.buyer_id, edge_id=link.edge_id)

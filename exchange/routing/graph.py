@@ -1,4 +1,4 @@
-"""Cheapest paths over the exchange graph, in exact arithmetic and within a limit of hops.
+"""Finds cheapest paths over the exchange graph, in exact arithmetic and within a limit of hops.
 
 Callers give the active edges as links. What the fees of a path leave over (they multiply) decides;
 an edge is left out only where the caller's `allows` says so, asked once and only when its seller
@@ -34,7 +34,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """`party_ids` starts with the source and has one more element than `edge_ids`."""
+    """A path; `party_ids` starts with the source and has one more element than `edge_ids`."""
 
     edge_ids: tuple[int, ...]
     party_ids: tuple[int, ...]
@@ -68,7 +68,7 @@ class _Sale(NamedTuple):
     numerator: int
 
 
-# What a way through this edge loses in worth, or None if there is no way through it.
+# Says what a way through an edge loses in worth, or None if there is no way through it.
 _Toll = Callable[[int], int | None]
 
 
@@ -100,7 +100,7 @@ class Graph:
         max_hops: int = MAX_HOPS,
         allows: Callable[[int], bool] | None = None,
     ) -> dict[int, Path]:
-        """The best path to every party that can be reached, the source itself left out."""
+        """Finds the best path to every party that can be reached, the source itself left out."""
         if allows is None:
             return self._find(source, max_hops, lambda _: 0)
         return self._find(source, max_hops, lambda edge_id: 0 if allows(edge_id) else None)
@@ -117,11 +117,11 @@ class Graph:
     def nearest_paths(
         self, source: int, *, max_hops: int = MAX_HOPS, allows: Callable[[int], bool]
     ) -> dict[int, Path]:
-        """The path with the fewest closed edges to every party, the cheapest of those."""
+        """Finds the path with the fewest closed edges to every party, the cheapest of those."""
         return self._find(source, max_hops, lambda edge_id: 0 if allows(edge_id) else self._whole)
 
     def downstream(self, party_id: int, *, max_hops: int = MAX_HOPS) -> dict[int, int]:
-        """Every party that can be reached, with the fewest hops to it; the party itself: 0."""
+        """Counts the fewest hops to every party that can be reached; to the party itself: 0."""
         return _count_hops(self._buyers, party_id, max_hops)
 
     @cached_property
@@ -139,7 +139,8 @@ class Graph:
         max_hops: int = MAX_HOPS,
         allows: Callable[[int], bool],
     ) -> list[int]:
-        """The closed edges of which each one alone, were it open, would let a path through."""
+        """Finds the closed edges of which each one alone, were it open, would let a path
+        through."""
         is_open = {edge_id: allows(edge_id) for edge_id in self.links}
         forwards: dict[int, list[int]] = {}
         backwards: dict[int, list[int]] = {}
@@ -166,10 +167,10 @@ class Graph:
         return {party_id: _spell_out(way, self._whole) for party_id, way in best.items()}
 
     def _walk(self, source: int, max_hops: int, toll: _Toll) -> Iterator[dict[int, _Way]]:
-        """Synchronous rounds, one per hop: what each one reaches better than all before it. A way
-        to a party goes on only if it is worth strictly more than every shorter way there: with fees
-        of 0 or more, anything else (a cycle above all) can only lose. Dijkstra would not do: the
-        cheapest way may use up hops that the rest needs.
+        """Walks in synchronous rounds, one per hop, and yields what each one reaches better than
+        all before it. A way to a party goes on only if it is worth strictly more than every shorter
+        way there: with fees of 0 or more, anything else (a cycle above all) can only lose. Dijkstra
+        would not do: the cheapest way may use up hops that the rest needs.
         """
         if not 0 <= max_hops <= MAX_HOPS:
             raise ValueError(f"max_hops must be from 0 to {MAX_HOPS}, not {max_hops}")
@@ -250,5 +251,5 @@ def within(paths: Sequence[Path], hops: int) -> Path | None:
 def cheapest_paths(
     links: Iterable[Link], source: int, *, names: Mapping[int, str] | None = None
 ) -> dict[int, Path]:
-    """For one source; build a `Graph` to ask about many."""
+    """Finds paths from one source; build a `Graph` to ask about many."""
     return Graph(links, names).cheapest_paths(source)

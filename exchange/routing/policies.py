@@ -1,4 +1,4 @@
-"""How a booking chooses its path, and what is wrong with one that was pinned.
+"""Chooses a booking's path, and says what is wrong with one that was pinned.
 
 Cheapest paths are `Graph.cheapest_paths`; "any" is the same question with the edges that a visit
 satisfies, which the compiled walk answers for every visit.
@@ -31,7 +31,8 @@ class Break(StrEnum):
 
 
 class BrokenPathError(Exception):
-    """`edge_id` is the first edge at fault; None where it is the path as a whole, or its end."""
+    """Says what is wrong with a path. `edge_id` is the first edge at fault; None where it is the
+    path as a whole, or its end."""
 
     def __init__(self, kind: Break, edge_id: int | None) -> None:
         super().__init__(kind.value if edge_id is None else f"edge {edge_id}: {kind.value}")
@@ -54,7 +55,7 @@ def pin_path(
     *,
     max_hops: int = MAX_HOPS,
 ) -> Path:
-    """The path over exactly these edges, or BrokenPathError."""
+    """Makes the path over exactly these edges, or raises BrokenPathError."""
     if not edge_ids:
         raise BrokenPathError(Break.EMPTY, None)
     if len(edge_ids) > max_hops:

@@ -35,7 +35,7 @@ logger = logging.getLogger("exchange.serving")
 
 ENDS = (signal.SIGTERM, signal.SIGINT)
 SIGNALS = (signal.SIGCHLD, *ENDS)
-# After one that died before it answered comes a pause that grows, so that no core is burnt.
+# The pause after a child that died before it answered grows up to this, so that no core is burnt.
 MOST_PAUSE_SECONDS = 2.0
 PATIENCE_SECONDS = 8.0
 PID = struct.Struct("i")
@@ -51,7 +51,7 @@ def main() -> int:
     log_as_json(configuration.log_level)
     allow_many_connections()
     with shared_metrics(configuration.processes):
-        # Before the first fork, so that a child that is started again has loaded everything.
+        # Imported before the first fork, so that a restarted child has everything loaded.
         import exchange.serving.application
         import exchange.serving.server
 
@@ -88,7 +88,7 @@ class Parent:
         self._children: dict[int, Child] = {}
         self._due: list[Due] = []
         self._pause_seconds = 0.0
-        # Its other end is every child's: when the parent is gone, however it went, they see it.
+        # Every child reads its other end: when the parent is gone, however it went, they see it.
         self._lifeline, self._held = os.pipe()
         self._news, self._tell = os.pipe()
         os.set_blocking(self._news, False)
@@ -118,7 +118,7 @@ class Parent:
     def _start(self, listener: socket.socket | None) -> None:
         pid = os.fork()
         if pid == 0:
-            # What a child holds of the others' stays open when the parent closes it.
+            # Closed here: what a child holds stays open when the parent closes it.
             os.close(self._held)
             os.close(self._news)
             for other in self._listeners():
@@ -165,7 +165,8 @@ class Parent:
         return found
 
     def _end(self) -> int:
-        """New connections are refused from here on, not taken and left alone."""
+        """Refuses new connections from here on, and ends the children: with a signal, then by
+        force."""
         for listener in self._listeners():
             listener.close()
         for pid in self._children:
@@ -190,7 +191,7 @@ def open_listener(configuration: Configuration) -> socket.socket:
 def run_child(
     configuration: Configuration, listener: socket.socket | None, lifeline: int, tell: int
 ) -> None:
-    """Never returns: what lies above on the stack is the parent's."""
+    """Answers until it is told to end, and never returns: the stack above is the parent's."""
     status = 1
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

@@ -1,4 +1,4 @@
-"""A sample of the answers that were given, for the parity report: one in N, as Parquet.
+"""Keeps a sample of the answers that were given, for the parity report: one in N, as Parquet.
 
 Internet addresses and what is not in the catalogue are left out, user ids are hashed with a salt
 that is the log's own.

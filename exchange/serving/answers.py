@@ -24,7 +24,7 @@ MAX_CAMPAIGNS = 10_000
 MAX_WARNINGS = 50
 NO_WARNINGS = b"[]"
 RECOVERED: WarningNote = ("recovered_state", "")
-# A visit's part of an answer: items, how many are eligible, warnings.
+# A visit's part of an answer: its items, how many campaigns are eligible, its warnings.
 FOUND = b'"eligible":[%b],"count":%d,"warnings":%b'
 
 CampaignId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
@@ -39,14 +39,15 @@ class Order(StrEnum):
 
 
 class Paths(StrEnum):
-    """Whether each campaign comes with its path: the cheapest of those that the visit may take."""
+    """Says whether each campaign comes with its path: the cheapest of those that the visit may
+    take."""
 
     CHEAPEST = "cheapest"
     NONE = "none"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of a match the caller wants to be told; `campaigns` leaves out all others."""
+    """What the caller wants to be told of a match; `campaigns` leaves out all others."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT)] | None = None
     campaigns: Annotated[list[CampaignId], msgspec.Meta(max_length=MAX_CAMPAIGNS)] | None = None
@@ -55,7 +56,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def is_plain(self) -> bool:
-        """All campaigns, the best first, with their paths: what the index answers by itself."""
+        """Tells whether all campaigns are wanted, the best first, with their paths: what the index
+        answers by itself."""
         return (
             self.campaigns is None and self.order is Order.NET_CPM and self.paths is Paths.CHEAPEST
         )
@@ -65,8 +67,8 @@ EVERYTHING = Options()
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """What the servers count about one visit's part of an answer. `count` is of all that
-    are eligible, whatever the limit; `malformed` names attributes with a value of a wrong type."""
+    """What the servers count about one visit's part of an answer. `count` is of all that are
+    eligible, whatever the limit; `malformed` names attributes with a value of a wrong type."""
 
     count: int
     match_seconds: float
@@ -75,7 +77,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 
 
 def write_items(bookings: BookingsView, ids: Integers, options: Options) -> tuple[bytes, int]:
-    """The eligible campaigns as JSON, and how many there are without the limit."""
+    """Writes the eligible campaigns as JSON; also returns how many there are without the limit."""
     if options.campaigns is not None:
         ids = bookings.keep_campaigns(ids, options.campaigns)
     if options.order is Order.NET_CPM:
@@ -93,7 +95,8 @@ def write_warnings(
     notes: Iterable[WarningNote] = (),
     standing: Iterable[WarningNote] = (),
 ) -> bytes:
-    """Names only: what a visit carries may be personal. What every answer says comes first."""
+    """Writes warnings with names only: what a visit carries may be personal. Those that every
+    answer has come first."""
     found = [*standing]
     found += [("malformed_attribute", name) for name in sorted(malformed)]
     found += [("unknown_attribute", name) for name in sorted(unknown)]

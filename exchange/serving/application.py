@@ -1,4 +1,4 @@
-"""Everything that an ad servers' process answers, by its address."""
+"""Routes everything that an ad servers' process answers, by its address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiled reader of bid requests is told: where each attribute stands, and in which form.
+"""Tells the compiled reader of bid requests where each attribute stands, and in which form.
 
 `openrtb` says the same in Python, for whoever needs a visit as a dict, and for requests that the
 compiled reader gives back.
@@ -15,7 +15,7 @@ from matcher_ext.requests import BidReader
 from targeting.openrtb.countries import ALPHA_3, name_country
 
 CHAIN = "source.schain.nodes"
-# By attribute: how its values become one, and the paths to them where the reader needs any.
+# For each attribute, how its values become one, and their paths where the reader needs any.
 FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "site.page": ("address", ("site.page",)),
     "site.ref": ("address", ("site.ref",)),

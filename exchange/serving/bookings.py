@@ -1,4 +1,4 @@
-"""The bookings file of a snapshot: a mapped Arrow table of what an answer says about each booking.
+"""Reads and writes a snapshot's bookings: a mapped Arrow table of what an answer says about each.
 
     booking_id   ascending, what the index answers with
     rank         place in the order of answers: net CPM descending, then campaign id
@@ -27,7 +27,7 @@ from exchange.serving.directory import DirectoryError
 from matcher_ext import Snapshot
 from matcher_ext.serving import TERMS, Integers, Items, Terms, count_before
 
-# In a JSON text every quotation mark is escaped, so this occurs only where it is meant.
+# Within JSON strings every quotation mark is escaped, so this occurs only as the key itself.
 NET_CPM_AT = b',"net_cpm":'
 
 SCHEMA = pa.schema(
@@ -65,7 +65,8 @@ class BookingRow(msgspec.Struct, frozen=True, gc=False):
         return self.bid_cpm if self.reach else self.net_cpm
 
     def fragment(self) -> tuple[bytes, int]:
-        """The item, and where in it the path begins: those who want none get what is before."""
+        """Encodes the item; also returns where its path begins: callers who want none get what is
+        before."""
         item = encode_item(
             Item(
                 self.campaign_id,
@@ -100,7 +101,7 @@ def encode_path(path: tuple[str, ...]) -> bytes:
 
 
 def write_bookings(path: Path, rows: Sequence[BookingRow]) -> None:
-    """The rows come in ascending order of booking id."""
+    """Writes the file; the rows come in ascending order of booking id."""
     fragments = [row.fragment() for row in rows]
     publishers = {name: number for number, name in enumerate(sorted({r.publisher for r in rows}))}
     columns = [
@@ -134,7 +135,7 @@ def as_floats(values: Sequence[float]) -> pa.Array:
 
 
 def as_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
-    """Texts come encoded."""
+    """Makes an array of texts, which come encoded."""
     offsets = np.zeros(len(values) + 1, np.int64 if kind == pa.large_binary() else np.int32)
     np.cumsum([len(value) for value in values], out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
@@ -142,7 +143,7 @@ def as_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
 
 
 def terms_of(rows: Collection[BookingRow]) -> Terms:
-    """What decides their order in answers."""
+    """Collects what decides the order of bookings in answers."""
     return Terms(
         np.array([row.net_cpm for row in rows], np.float64),
         np.array([row.campaign_id for row in rows], np.int64),
@@ -151,7 +152,7 @@ def terms_of(rows: Collection[BookingRow]) -> Terms:
 
 
 class Bookings:
-    """The mapped file. Immutable, so any number of threads may read it."""
+    """A mapped file of bookings. Immutable, so any number of threads may read it."""
 
     def __init__(self, path: Path) -> None:
         self._batch = open_batch(path)
@@ -164,13 +165,14 @@ class Bookings:
             raise DirectoryError(f"{path} ranks its bookings wrongly")
         _, offsets, content = self._batch.column("fragment").buffers()
         self._rows_by_rank = row_of_rank
-        # Memory views: single elements are read, and a view gives plain Python integers.
+        # Memory views give plain Python integers when single elements are read.
         self._row_of_rank = row_of_rank.data
         self._offsets = memoryview(offsets or bytes(8)).cast("B").cast("q")
         self._content = memoryview(content or b"").cast("B")
 
     def items_of(self, index: Snapshot) -> Items:
-        """What the index answers with; raises DirectoryError if it is not of these bookings."""
+        """Makes what the index answers with; raises DirectoryError if it is not of these
+        bookings."""
         offsets = np.frombuffer(self._offsets, np.int64, count=len(self) + 1)
         try:
             return Items(
@@ -213,7 +215,7 @@ class Bookings:
         return self._floats("price").take(rows)
 
     def count_before(self, others: Terms) -> NDArray[np.int64]:
-        """How many come before each of some other bookings in the order of answers."""
+        """Counts how many come before each of some other bookings in the order of answers."""
         below = Terms(self._floats("net_cpm"), self._integers("campaign_id"), self._ids)
         return count_before(below, self._rows_by_rank, others)
 
@@ -235,7 +237,7 @@ class Bookings:
         return booking_ids[np.isin(campaigns, np.array(campaign_ids, np.int64))]
 
     def fragments(self, rows: Sequence[int]) -> list[memoryview]:
-        """The JSON items of these rows."""
+        """Returns the JSON items of these rows."""
         offsets, content = self._offsets, self._content
         return [content[offsets[row] : offsets[row + 1]] for row in rows]
 

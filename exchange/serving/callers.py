@@ -1,4 +1,4 @@
-"""Who asks: the API keys of the snapshot directory, kept in memory, and what each may ask for.
+"""Knows who asks: the API keys of the snapshot directory, in memory, and what each may ask for.
 
 The key decides on publishers; a request only chooses among them, and a visit has no say at all.
 """
@@ -50,22 +50,22 @@ class Caller(Pass):
 
 
 class KeyRing:
-    """New keys are a new ring. A header whose key was found is remembered, so that the key is
-    hashed once and not with every request."""
+    """The keys as they are; new keys are a new ring. A header whose key was found is remembered, so
+    that the key is hashed once and not with every request."""
 
     def __init__(self, entries: Mapping[str, KeyEntry]) -> None:
         self._callers = {key_hash: Caller(key_hash, entry) for key_hash, entry in entries.items()}
         self.passes: dict[str, Caller] = {}
 
     def find(self, header: str, now: float) -> Caller:
-        """Whom the key of a header belongs to; raises the problem to answer with if it is of no
-        use."""
+        """Finds whom the key of a header belongs to; raises the problem to answer with if it is of
+        no use."""
         caller = self.passes.get(header)
         if caller is None:
             caller = self._callers.get(hash_key(read_key(header)))
             if caller is None:
                 raise unauthorized("The API key is not known, or was revoked.")
-            # As we write it: blanks around a key would make any number of headers of it.
+            # Remembers our spelling only: blanks around a key would make any number of headers.
             is_plain = header == KEY_SCHEME + read_key(header)
             if is_plain and len(self.passes) < MOST_REMEMBERED:
                 self.passes[header] = caller

@@ -1,4 +1,4 @@
-"""Bookings of a snapshot with changed ones beside them, behind the same face.
+"""Shows a snapshot's bookings together with the changed ones, behind the same interface.
 
 A changed booking has its place between the ranks of those that did not change.
 """
@@ -18,7 +18,7 @@ from matcher_ext.serving import Integers, Items, rank_between
 
 
 class BookingsView(Protocol):
-    """What an answer needs: ids to rows in some order, rows to items."""
+    """What an answer needs of bookings: ids to rows in some order, rows to items."""
 
     def best_rows(self, booking_ids: Integers, limit: int | None) -> list[int]: ...
     def rows_by_campaign(self, booking_ids: Integers, limit: int | None) -> list[int]: ...
@@ -28,7 +28,7 @@ class BookingsView(Protocol):
 
 
 class SharedBookings(BookingsView, Protocol):
-    """What a view of one visit needs besides: see `routed`."""
+    """What a view of one visit needs besides (see `routed`)."""
 
     def rows_of(self, booking_ids: Integers) -> Integers: ...
     def campaigns_of(self, rows: Integers) -> Integers: ...
@@ -55,7 +55,8 @@ class Beside(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChangedBookings:
-    """Immutable. Its rows are those of the file, then those beside it in ascending order of id."""
+    """Bookings with changes. Immutable. Its rows are those of the file, then those beside it in
+    ascending order of id."""
 
     def __init__(self, below: Bookings, changed: Mapping[int, Beside]) -> None:
         self._below = below
@@ -143,7 +144,8 @@ class ChangedBookings:
         return prices
 
     def _find(self, booking_ids: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        """Rows, and which of them are beside the file: a changed one is dead below."""
+        """Finds rows, and which of them are beside the file: a changed booking is dead in the
+        file."""
         places = self._ids.searchsorted(booking_ids)
         beside = self._ids.take(places, mode="clip") == booking_ids
         rows = np.where(beside, places + self._size, self._below.rows_of(booking_ids))

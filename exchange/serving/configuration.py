@@ -1,4 +1,4 @@
-"""What an ad servers' process is told by its environment; it reads no other settings.
+"""Reads what an ad servers' process is told by its environment, its only settings.
 
 Imports nothing of the process itself: where its metrics go is decided before they are made.
 """
@@ -21,9 +21,9 @@ INSECURE_SECRET = "development-only-secret-never-use-it-in-production"  # noqa: 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`answers_every`: one answer in so many is kept; 0 keeps none. `visits_one_in`: the visits of
-    one user in so many are logged; 0 logs none. `visits_per_second` is for each API key and
-    process."""
+    """The settings. `answers_every`: one answer in so many is kept; 0 keeps none. `visits_one_in`:
+    the visits of one user in so many are logged; 0 logs none. `visits_per_second` is for each API
+    key and process."""
 
     host: str
     port: int
@@ -73,7 +73,7 @@ def read_configuration() -> Configuration:
 
 
 def read_address(name: str, default: str) -> tuple[str, int]:
-    """A host and a port, as `127.0.0.1:8001` or `[::1]:8001`."""
+    """Reads a host and a port, as `127.0.0.1:8001` or `[::1]:8001`."""
     text = env_text(name) or default
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
@@ -89,9 +89,10 @@ def read_one_in(name: str) -> int:
 
 
 def read_salt(name: str, kept_in: Path) -> str:
-    """Hashes what of a visit could name a person before it is kept. Of the log's own: whoever
-    changes or learns the key of people's sessions neither changes nor learns who is who in it. Kept
-    away from the log, which is for others to read; several machines share it by the setting."""
+    """Reads the salt that hashes what of a visit could name a person, before it is kept. It is the
+    log's own: whoever changes or learns the key of people's sessions neither changes nor learns who
+    is who in the log. It is kept away from the log, which others may read; several machines share
+    it by the setting."""
     given = env_text(name)
     if given and len(given) < SALT_CHARACTERS:
         raise SettingError(f"{name} must be a random text of at least {SALT_CHARACTERS} characters")
@@ -104,7 +105,8 @@ def read_salt(name: str, kept_in: Path) -> str:
 
 
 def keep_salt(path: Path) -> str:
-    """Written once, whoever comes first: a link is made whole or not at all."""
+    """Writes the salt once, whoever comes first (a link is made whole or not at all), and reads
+    it."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

@@ -77,7 +77,7 @@ class DeltaLogFolder:
 
     @classmethod
     def of(cls, directory: SnapshotDirectory, manifest: Manifest) -> DeltaLogFolder | None:
-        """The log of a live snapshot; None where nothing changes beside it."""
+        """Finds the log of a live snapshot; None where nothing changes beside it."""
         return cls(directory, manifest.log_id) if manifest.log_id else None
 
     def path(self, number: int) -> Path:
@@ -93,7 +93,8 @@ class DeltaLogFolder:
         write_aside(self.path(delta.number), checksum(content) + b"\n" + content)
 
     def read(self, number: int) -> Delta | None:
-        """None as long as it was not written; raises DirectoryError if it is damaged."""
+        """Reads a record; None as long as it was not written. Raises DirectoryError if it is
+        damaged."""
         try:
             content = self.path(number).read_bytes()
         except FileNotFoundError:
@@ -117,11 +118,11 @@ class DeltaLogFolder:
         return delta
 
     def read_after(self, number: int) -> Iterator[Delta]:
-        """What follows, in order; raises DirectoryError if one is missing before another."""
+        """Yields what follows, in order; raises DirectoryError if one is missing before another."""
         while (delta := self.read(number + 1)) is not None:
             yield delta
             number = delta.number
-        # The second look: both may have come between the first and the look at the next.
+        # Looks twice at the next one: both may have come since it was not there.
         if self.path(number + 2).exists() and not self.path(number + 1).exists():
             raise DirectoryError(f"{self.path(number + 1)} is missing")
 
@@ -131,7 +132,8 @@ def checksum(content: bytes) -> bytes:
 
 
 def remove_old_logs(directory: SnapshotDirectory, *, keep: str) -> None:
-    """Open files outlive their names: a server in the middle of reading is not disturbed."""
+    """Removes all logs but one. Open files outlive their names: a server that reads one is not
+    disturbed."""
     for folder in (directory.root / DELTAS_FOLDER).glob("*"):
         if folder.name != keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -54,7 +54,7 @@ Document = TypeVar("Document", bound="FormattedDocument")
 
 
 class DirectoryError(Exception):
-    """A file of the directory is missing, damaged or of another format; the message names it."""
+    """Says that a file of the directory is missing, damaged or of another format, and which."""
 
 
 class FormattedDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,8 @@ class SnapshotInfo(FormattedDocument, frozen=True, kw_only=True):
 
 
 def hash_key(text: str) -> str:
-    """Keys are long and random, so one unsalted round is enough and can be looked up."""
+    """Hashes a key. Keys are long and random, so one unsalted round is enough and can be looked
+    up."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -113,7 +114,7 @@ class SnapshotDirectory:
         self.root = root
 
     def read_manifest(self) -> Manifest | None:
-        """The live snapshot, or None as long as none was ever activated."""
+        """Reads which snapshot is live; None as long as none was ever activated."""
         manifest = self.read(MANIFEST_FILE, Manifest)
         if manifest is not None and not SNAPSHOT_ID.fullmatch(manifest.snapshot_id):
             raise DirectoryError(f"{self.root / MANIFEST_FILE} names no snapshot id")
@@ -159,7 +160,8 @@ class SnapshotDirectory:
 
     @contextmanager
     def stage(self) -> Iterator[Path]:
-        """A private folder to write a snapshot in; gone afterwards unless `adopt` renamed it."""
+        """Makes a private folder to write a snapshot in; gone afterwards unless `adopt` renamed
+        it."""
         self.root.mkdir(parents=True, exist_ok=True)
         staged = self.root / f"{STAGED_PREFIX}{secrets.token_hex(8)}"
         staged.mkdir()
@@ -185,13 +187,13 @@ class SnapshotDirectory:
         return snapshot_id
 
     def is_whole(self, snapshot_id: str) -> bool:
-        """Whether a snapshot's bytes are those that gave it its name."""
+        """Tells whether a snapshot's bytes are those that gave it its name."""
         folder = self.folder(snapshot_id)
         is_complete = all((folder / name).is_file() for name in (INDEX_FILE, BOOKINGS_FILE))
         return is_complete and content_id(folder) == snapshot_id
 
     def is_known_whole(self, snapshot_id: str) -> bool:
-        """The same for readers: the bytes are read once per machine, until they are touched."""
+        """Tells the same to readers; reads the bytes once per machine, until they are touched."""
         folder = self.folder(snapshot_id)
         paths = [folder / name for name in (INDEX_FILE, BOOKINGS_FILE)]
         try:
@@ -207,7 +209,7 @@ class SnapshotDirectory:
         return True
 
     def snapshot_ids(self) -> list[str]:
-        """Newest first."""
+        """Lists the snapshots, newest first."""
         folders = [path for path in self.root.glob("*") if SNAPSHOT_ID.fullmatch(path.name)]
         folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         return [path.name for path in folders]
@@ -265,7 +267,7 @@ def decode(path: Path, content: bytes, kind: type[Document]) -> Document:
 
 
 def write_aside(path: Path, content: bytes) -> None:
-    """Readers see the whole file or none; after a power cut too."""
+    """Writes a file so that readers see the whole of it or none, also after a power cut."""
     aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
         aside.write_bytes(content)
@@ -281,7 +283,7 @@ def write_info(staged: Path, info: SnapshotInfo) -> None:
 
 
 def write_catalog(staged: Path, catalogue: Mapping[str, object]) -> None:
-    """`catalogue` is the catalogue's JSON form."""
+    """Writes the catalogue, given in its JSON form."""
     (staged / CATALOG_FILE).write_bytes(msgspec.json.encode(catalogue))
 
 
@@ -300,8 +302,8 @@ def encode(document: FormattedDocument) -> bytes:
 
 
 def content_id(folder: Path) -> str:
-    """The hash of what answers depend on: the index, the bookings and the catalogue, not the
-    build's times. A snapshot without a catalogue reads no bid requests."""
+    """Hashes what answers depend on: the index, the bookings and the catalogue, not the build's
+    times. A snapshot without a catalogue reads no bid requests."""
     digest = hashlib.sha256()
     names = [INDEX_FILE, BOOKINGS_FILE]
     names += [CATALOG_FILE] if (folder / CATALOG_FILE).exists() else []

@@ -103,8 +103,8 @@ class SnapshotDownloads:
 
 
 def require_whole(service: EligibilityService) -> LiveSnapshot:
-    """What was stopped since lies in no file of a snapshot: who matches in a process of their own
-    goes on with what they have."""
+    """Finds the live state; refuses a recovered one, because what was stopped since lies in no file
+    of a snapshot. Whoever matches in a process of their own goes on with what they have."""
     live = service.require_live()
     if live.is_recovered:
         raise ProblemError(
@@ -183,9 +183,10 @@ def terms_head(count: int) -> bytes:
 
 
 class Hashes:
-    """Made once per snapshot, in the thread of the download that first asks for them: a million
-    bookings take about a second. Those of the three files that the snapshot's id is made of let
-    the reader see that the id is of these very bytes; the others are of what is answered from."""
+    """Hashes of a snapshot's files, made once, in the thread of the download that first asks for
+    them: a million bookings take about a second. Those of the three files that the snapshot's id is
+    made of let the reader see that the id is of these very bytes; the others are of what is
+    answered from."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -216,14 +217,15 @@ def hash_pieces(pieces: Iterable[bytes]) -> str:
 
 
 def require_log(live: LiveSnapshot, query: str) -> None:
-    """The same snapshot may go live again with another log, whose changes are other ones."""
+    """Refuses a log that is not the live one: the same snapshot may go live again with other
+    changes."""
     said = parse_qs(query).get("log")
     if said is not None and said[-1] != live.manifest.log_id:
         raise not_found("This log is not the live one. Ask for `live` again.")
 
 
 def read_after(query: str) -> int:
-    """The number of the last change that the asker has; without one all are sent."""
+    """Reads the number of the last change that the asker has; without one all are sent."""
     said = parse_qs(query).get("after", ["0"])[-1]
     if not (said.isascii() and said.isdecimal() and len(said) < 19):
         raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid_request", "`after` is a whole number.")
@@ -231,7 +233,7 @@ def read_after(query: str) -> int:
 
 
 def write_deltas(live: LiveSnapshot, log: DeltaLogFolder | None, after: int) -> Iterator[bytes]:
-    """Up to the state that this server answers from, never further."""
+    """Yields changes up to the state that this server answers from, never further."""
     if log is None:
         return
     for delta in log.read_after(max(after, live.manifest.delta)):
@@ -241,7 +243,8 @@ def write_deltas(live: LiveSnapshot, log: DeltaLogFolder | None, after: int) -> 
 
 
 def describe_delta(delta: Delta) -> dict[str, object]:
-    """What `LiveIndex.apply_record` takes, and changed bookings as in the bookings' file."""
+    """Describes what `LiveIndex.apply_record` takes, and changed bookings as in the bookings'
+    file."""
     return {
         "number": delta.number,
         "definitions": delta.definitions,
@@ -255,5 +258,5 @@ def describe_delta(delta: Delta) -> dict[str, object]:
 
 
 def describe_reach(row: BookingRow) -> tuple[int, tuple[int, float]]:
-    """What a visit's own path is known by, and what its share is taken of."""
+    """Says what a visit's own path is known by, and what its share is taken of."""
     return row.booking_id, (row.reach, row.price)

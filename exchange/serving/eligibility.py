@@ -60,7 +60,7 @@ logger = logging.getLogger(__name__)
 WATCH_SECONDS = 0.25
 STEP_SECONDS = 0.001
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-# What could not be loaded is tried again when something about it moved, and else after this.
+# What could not be loaded is tried again when one of its files changed, and else after this.
 RETRY_SECONDS = 60.0
 
 
@@ -81,7 +81,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 
 
 Result = TypeVar("Result")
-# Ends with its result, and pauses on the way, so that others can be answered meanwhile.
+# A computation that pauses on the way, so that others are answered, and ends with its result.
 Steps = Generator[None, None, Result]
 
 
@@ -101,9 +101,9 @@ class Pace:
 
 
 class EligibilityService:
-    """Thread-safe: readers take the current references once; only `refresh` replaces them. A state
-    that cannot be loaded is replaced by an older one without what was stopped since: `recovery`
-    says why."""
+    """Answers for one snapshot directory. Thread-safe: readers take the current references once;
+    only `refresh` replaces them. A state that cannot be loaded is replaced by an older one without
+    what was stopped since: `recovery` says why."""
 
     def __init__(self, directory: Path) -> None:
         self._log: AnswerLog | None = None
@@ -122,12 +122,12 @@ class EligibilityService:
 
     @property
     def recovery(self) -> str | None:
-        """Why the state that the directory names is not served; None: it is."""
+        """Says why the state that the directory names is not served; None: it is."""
         return self._following.recovery
 
     @property
     def passes(self) -> Mapping[str, Caller]:
-        """Callers that were let in, by the header that they came with."""
+        """Lists callers that were let in, by the header that they came with."""
         return {} if self._keys is None else self._keys.passes
 
     @property
@@ -147,7 +147,7 @@ class EligibilityService:
         self._visits = log
 
     def keep(self, live: LiveSnapshot, kept: Iterable[Kept]) -> None:
-        """What the compiled way chose, as bytes: the watching thread reads them."""
+        """Keeps what the compiled way chose, as bytes: the watching thread reads them."""
         for each in kept:
             *_, booking_ids, is_logged = each
             if self._log is not None and booking_ids is not None:
@@ -156,11 +156,11 @@ class EligibilityService:
                 self._visits.add(live, each)
 
     def admit(self, header: str, scope: str = ELIGIBILITY_READ) -> Caller:
-        """Who asks, by the header `Authorization`; raises the problem to answer with if the key
-        may not be used for this."""
+        """Finds who asks, by the header `Authorization`; raises the problem to answer with if the
+        key may not be used for this."""
         now = time.time()
         if self._keys is None:
-            read_key(header)  # who sends none is told so
+            read_key(header)  # tells a caller without a key so
             raise no_keys()
         caller = self._keys.find(header, now)
         self._key_use.note(caller.key_hash, now)
@@ -174,7 +174,7 @@ class EligibilityService:
         options: Options = EVERYTHING,
         at: datetime | None = None,
     ) -> Answer:
-        """One visit against the state that is live when it comes."""
+        """Answers one visit from the state that is live when it comes."""
         live = self.require_live()
         now = time.time()
         moment = now if at is None else at.timestamp()
@@ -182,14 +182,15 @@ class EligibilityService:
         return Answer(write_answer(live, now, body), (part,))
 
     def answer_bid_request(self, publisher: str, request: EligibilityRequest) -> Steps[Answer]:
-        """Every impression of it against one state."""
+        """Answers every impression of a bid request from one state."""
         live = self.require_live()
         now = time.time()
         body, parts = yield from self._answer_imps(live, publisher, request, now, Pace())
         return Answer(write_answer(live, now, body), parts)
 
     def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Steps[Answer]:
-        """All of them against one state; a bad one gets its problem in its place."""
+        """Answers all requests of a batch from one state; a bad one gets its problem in its
+        place."""
         live = self.require_live()
         now = time.time()
         pace = Pace()
@@ -214,7 +215,7 @@ class EligibilityService:
         now: float,
         pace: Pace,
     ) -> Steps[tuple[bytes, tuple[Part, ...]]]:
-        """One request of a batch: its part of the answer, or its problem."""
+        """Answers one request of a batch with its part of the answer, or its problem."""
         if pace.is_over():
             yield
         try:
@@ -321,7 +322,7 @@ class EligibilityService:
                 logger.exception("What follows the snapshot directory failed; it goes on")
 
     def write_down(self, *, at_once: bool = False) -> None:
-        """What requests have left behind in memory."""
+        """Writes down what requests have left behind in memory."""
         self._note_use()
         self._key_use.flush()
         TALLY.flush()
@@ -330,7 +331,8 @@ class EligibilityService:
                 log.flush(at_once=at_once)
 
     def _refresh_keys(self) -> bool:
-        """Keys that are lost or damaged revoke none of those that were read before."""
+        """Reads changed keys. A lost or damaged file revokes none of those that were read
+        before."""
         mark = mark_of(self._directory, KEYS_FILE)
         if mark is None or mark == self._keys_seen:
             return False
@@ -382,7 +384,7 @@ def no_keys() -> ProblemError:
 
 @cache
 def service_for(directory: Path) -> EligibilityService:
-    """The process's one service of a directory, kept up to date in the background."""
+    """Makes the process's one service of a directory, kept up to date in the background."""
     service = EligibilityService(directory)
     service.watch()
     return service

@@ -1,4 +1,5 @@
-"""`/api/v1/eligibility` and `:batch`: the hot path, from a request to `EligibilityService`."""
+"""Answers `/api/v1/eligibility` and `:batch`, the hot path: from a request to
+`EligibilityService`."""
 
 from __future__ import annotations
 
@@ -57,8 +58,8 @@ class EligibilityEndpoint:
         self._service.admit(request.authorization)
 
     def answer(self, request: Request) -> bytes | Steps:
-        """Whatever is valid, of a caller that was here before, is answered by the desk in one
-        compiled call; all else takes the way below, which alone refuses."""
+        """Asks the desk, which answers in one compiled call whatever is valid and of a caller that
+        was here before; all else takes the general way below, which alone refuses."""
         started = time.perf_counter()
         service, header, body = self._service, request.authorization, request.body
         live, desk = service.live, self._desk
@@ -107,7 +108,7 @@ class BatchEndpoint:
         self._service.admit(request.authorization)
 
     def answer(self, request: Request) -> Steps:
-        """By the desk, request by request; those that it gives back take the general way."""
+        """Asks the desk, request by request; those that it gives back take the general way."""
         caller = self._service.admit(request.authorization)
         live = self._service.require_live()
         batch = self._desk.open_batch(

@@ -1,4 +1,4 @@
-"""The state that a server answers from, kept up with the snapshot directory.
+"""Keeps the state that a server answers from up with the snapshot directory.
 
 Takes up what the manifest names and the records that follow. What cannot be loaded is replaced by
 what else the directory holds (`recovery`), until something about it moves. Not thread-safe: whoever
@@ -34,12 +34,13 @@ from exchange.serving.stops import STOPS_FILE
 
 logger = logging.getLogger(__name__)
 
-# What could not be loaded is tried again when something about it moved, and else after this.
+# What could not be loaded is tried again when one of its files changed, and else after this.
 RETRY_SECONDS = 60.0
 
 
 class Following:
-    """`live` is replaced as one reference; `recovery` says why it is not what is named."""
+    """Holds the state: `live` is replaced as one reference; `recovery` says why it is not what is
+    named."""
 
     def __init__(self, directory: SnapshotDirectory) -> None:
         self.live: LiveSnapshot | None = None
@@ -53,7 +54,7 @@ class Following:
         return None if self._trouble is None else self._trouble.reason
 
     def refresh(self) -> bool:
-        """What the directory names; if that cannot be loaded, what else it holds."""
+        """Takes up what the directory names; if that cannot be loaded, what else it holds."""
         seen: Seen = ()
         if self._trouble is not None:
             seen = look(self._directory, self.live)
@@ -85,8 +86,8 @@ class Following:
         return self.live is not live
 
     def _take_up(self, manifest: Manifest | None) -> None:
-        """No snapshot is ever taken back, so a manifest that vanished changes nothing for who has
-        read it."""
+        """Opens what the manifest names. One that vanished changes nothing for a server that has
+        read it: no snapshot is ever taken back."""
         old = self.live
         if manifest is None:
             if (old is None or old.is_recovered) and self._mark(STOPS_FILE) is not None:
@@ -147,7 +148,7 @@ class Following:
         logger.info("The state that the snapshot directory names is served again.")
 
     def refuse(self, error: Exception) -> bool:
-        """Said once per kind of trouble, not with every try."""
+        """Logs a trouble, once per kind and not with every try."""
         FAILED_SWAPS.inc()
         if str(error) != self._last_refusal:
             self._last_refusal = str(error)

@@ -1,4 +1,4 @@
-"""What the eligibility servers count and time, for Prometheus.
+"""Counts and times what the eligibility servers do, for Prometheus.
 
 With PROMETHEUS_MULTIPROC_DIR set (before the first import, to a folder that is emptied before the
 servers start) the numbers of all worker processes add up; without it each process has its own.
@@ -113,8 +113,8 @@ class Sums:
 
 
 class Tally:
-    """Thread-safe by a lock that is held for a few additions. `at_desk` and `of_batches` are the
-    requests that are answered in compiled code, and counted there."""
+    """What a process counts. Thread-safe by a lock that is held for a few additions. `at_desk` and
+    `of_batches` are the requests that are answered in compiled code, and counted there."""
 
     def __init__(self) -> None:
         self.at_desk = Counts(SECONDS)
@@ -123,7 +123,7 @@ class Tally:
         self._sums = Sums()
 
     def add(self, endpoint: str, seconds: float, parts: Iterable[Part]) -> None:
-        """One answered request."""
+        """Counts one answered request."""
         with self._lock:
             sums = self._sums
             sums.requests[endpoint] += 1
@@ -159,7 +159,8 @@ def flush_counts(endpoint: str, counts: Counts) -> None:
 
 
 def count_bad(bad: Count[str], part: Part) -> None:
-    """Names an attribute only where the catalogue has it, so that callers cannot make names up."""
+    """Counts bad attributes, by name only where the catalogue has it: callers cannot make names
+    up."""
     bad.update(part.malformed)
     if part.has_unknown:
         bad[NOT_IN_CATALOGUE] += 1

@@ -1,4 +1,4 @@
-"""What a server keeps of some of its requests until its watching thread writes it down.
+"""Keeps some of a server's requests until its watching thread writes them down.
 
 A request pays for a choice and, if it is chosen, for an append; reading, encoding and writing are
 the watching thread's. Memory is bounded: what does not fit is dropped and counted; so is the disk:
@@ -49,8 +49,9 @@ class Retention:
 
 
 class Kept(NamedTuple):
-    """Refers to what was answered: states are immutable, and nobody changes a visit after its
-    answer. The compiled way leaves a request's bytes, which are read when they are written down."""
+    """An answered request. Refers to what was answered: states are immutable, and nobody changes a
+    visit after its answer. The compiled way leaves a request's bytes, which are read when they are
+    written down."""
 
     live: LiveSnapshot
     visit: Mapping[str, object] | KeptRequest
@@ -95,7 +96,8 @@ class KeptLog(ABC):
     def __init__(
         self, folders: Sequence[Path], *, most: int, retention: Retention, dropped: Counter
     ) -> None:
-        """Files go into the first of the folders; all of them are kept within bounds."""
+        """Makes a log whose files go into the first of the folders; all of them are kept within
+        bounds."""
         self._folders = tuple(folders)
         self._retention = retention
         self._dropped = dropped
@@ -153,7 +155,7 @@ class KeptLog(ABC):
 def write_file(folder: Path, day: date, table: pa.Table, compression: str) -> None:
     """Writes the file whole or not at all. It is begun outside the day's folder, because who
     compacts a day takes its folder away while we write."""
-    # Not at the start: it takes a second, and most processes that import us write nothing.
+    # Imported late: it takes a second, and most processes that import us write nothing.
     from pyarrow import parquet
 
     name = f"{datetime.now(UTC):%H%M}-{secrets.token_hex(6)}.parquet"

@@ -26,8 +26,8 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 class KeyUse:
-    """Thread-safe: `note` is one assignment, of two at once either may win; only the watching
-    thread calls `flush`."""
+    """When this process saw each key last. Thread-safe: `note` is one assignment, of two at once
+    either may win; only the watching thread calls `flush`."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / FOLDER / f"{secrets.token_hex(8)}.json"
@@ -37,12 +37,13 @@ class KeyUse:
         self._is_troubled = False
 
     def note(self, key_hash: str, now: float) -> None:
-        """`now` in seconds since 1970; the latest counts."""
+        """Notes a use at `now`, in seconds since 1970; the latest counts."""
         if now > self._used.get(key_hash, 0.0):
             self._used[key_hash] = now
 
     def flush(self, *, at_once: bool = False) -> bool:
-        """Says whether it wrote. A folder that cannot be written costs the times, never answers."""
+        """Writes the file now and then; says whether it did. A folder that cannot be written costs
+        the times, never answers."""
         if not at_once and time.monotonic() < self._due:
             return False
         self._due = time.monotonic() + FLUSH_SECONDS
@@ -69,7 +70,7 @@ class KeyUse:
 
 
 def read_key_use(root: Path) -> dict[str, datetime]:
-    """The newest time of every key over all processes' files."""
+    """Finds the newest time of every key over all processes' files."""
     newest: dict[str, datetime] = {}
     for path in (root / FOLDER).glob("*.json"):
         for key_hash, moment in read_file(path).items():

@@ -1,4 +1,4 @@
-"""One state of what is served: a snapshot, and what changed since it was built.
+"""Holds one state of what is served: a snapshot, and what changed since it was built.
 
 Opened aside, then swapped in as one reference: who holds a `LiveSnapshot` sees one state from the
 first byte of an answer to its last.
@@ -49,8 +49,8 @@ from matcher_ext.serving import Integers, Items, StateAnswers
 ON_ITS_WAY_SECONDS = 0.5
 LOOK_SECONDS = 0.01
 STAMPS = Stamps(STAMPED_TIMES, PUBLISHER)
-# Items as JSON, how many are eligible, names of attributes whose value has a wrong type, and the
-# booking ids.
+# What a match found: items as JSON, how many are eligible, names of attributes whose value has a
+# wrong type, and the booking ids.
 Found = tuple[bytes, int, tuple[str, ...], Integers]
 
 
@@ -84,9 +84,10 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
-    """Immutable, shared by all threads. `delta` is the number of the last change in it; `heading`
-    is the start of every answer, up to the age; `answers` gives them in compiled code. One that was
-    recovered says so in every answer; what was stopped after a number is laid over it."""
+    """One state. Immutable, shared by all threads. `delta` is the number of the last change in it;
+    `heading` is the start of every answer, up to the age; `answers` gives them in compiled code.
+    One that was recovered says so in every answer; what was stopped after a number is laid over
+    it."""
 
     manifest: Manifest
     delta: int
@@ -121,7 +122,7 @@ class LiveSnapshot:
 
     @property
     def notes(self) -> tuple[WarningNote, ...]:
-        """What every answer warns of."""
+        """Lists what every answer warns of."""
         return (RECOVERED,) if self.is_recovered else ()
 
     @property
@@ -151,19 +152,19 @@ class LiveSnapshot:
         )
 
     def renew(self, directory: SnapshotDirectory, manifest: Manifest) -> LiveSnapshot:
-        """The same files under another manifest, which may have another log."""
+        """Takes the same files under another manifest, which may have another log."""
         if manifest.log_id != self.manifest.log_id:
             return self.begin(manifest, self.opened.without_changes()).follow_all(directory)
         return replace(self, manifest=manifest, read_at_seconds=manifest.read_at.timestamp())
 
     def follow(self, directory: SnapshotDirectory) -> LiveSnapshot:
-        """The state after all records that follow; itself if there is none."""
+        """Makes the state after all records that follow; itself if there is none."""
         log = DeltaLogFolder.of(directory, self.manifest)
         deltas = [] if log is None else list(log.read_after(self.delta))
         return self.apply(deltas) if deltas else self
 
     def follow_all(self, directory: SnapshotDirectory) -> LiveSnapshot:
-        """The same for a server that comes new: it cannot know which records there were, but the
+        """Follows for a server that comes new: it cannot know which records there were, but the
         stops do. Raises DirectoryError if the last ones are missing."""
         live = self.follow(directory)
         log = DeltaLogFolder.of(directory, self.manifest)
@@ -185,9 +186,9 @@ class LiveSnapshot:
         return self.apply(deltas) if deltas else self
 
     def lay(self, stops: Stops, *, after: int) -> LiveSnapshot:
-        """The same without what was stopped after that number, and with the definitions of now, as
-        far as this state can read them: an edge that it cannot read lets nothing by, an audience or
-        a list stays as it was."""
+        """Makes the same state without what was stopped after that number, and with the definitions
+        of now, as far as this state can read them: an edge that it cannot read lets nothing by, an
+        audience or a list stays as it was."""
         definitions = stops.definitions_after(after)
         readable = find_readable(self.opened.changing, definitions)
         closed = {name: CLOSED for name in definitions if name.startswith(EDGE_PREFIX)}
@@ -202,7 +203,8 @@ class LiveSnapshot:
         return replace(self.apply([laid]), stopped_after=after)
 
     def apply(self, deltas: list[Delta]) -> LiveSnapshot:
-        """All of them as one step, because laying out the changed part anew costs the same."""
+        """Applies all records in one step, because laying out the changed part anew costs the
+        same."""
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
             definitions=fold_definitions(delta.definitions for delta in deltas),
@@ -230,8 +232,8 @@ class LiveSnapshot:
         return (*write_items(view, ids, options), malformed, ids)
 
     def match(self, flat: Mapping[str, object]) -> tuple[Integers, tuple[str, ...], BookingsView]:
-        """Booking ids, the names of attributes whose value has a wrong type, and the bookings as
-        this visit sees them."""
+        """Finds booking ids, the names of attributes whose value has a wrong type, and the bookings
+        as this visit sees them."""
         ids, malformed, paths = self.index.match_with_paths(flat)
         if len(paths) == 0:
             return ids, malformed, self.bookings
@@ -252,7 +254,8 @@ def find_last_number(directory: SnapshotDirectory, log: DeltaLogFolder) -> int:
 
 
 def is_on_its_way(path: Path) -> bool:
-    """Whether a record comes in a moment: what it stops is said before it is there."""
+    """Waits a moment for a record: what it stops is said before it is there. Tells whether it
+    came."""
     until = time.monotonic() + ON_ITS_WAY_SECONDS
     while not (is_there := path.exists()) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
@@ -279,7 +282,7 @@ def find_readable(index: LiveIndex, definitions: Mapping[str, str]) -> dict[str,
 
 
 def fold(deltas: Iterable[Delta]) -> tuple[dict[int, BookingRow], dict[int, str], set[int]]:
-    """What is left to say about each booking in the end."""
+    """Sums up what is left to say about each booking in the end."""
     rows: dict[int, BookingRow] = {}
     texts: dict[int, str] = {}
     dead: set[int] = set()

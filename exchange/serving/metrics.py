@@ -1,4 +1,4 @@
-"""The text that Prometheus reads, and who may read it."""
+"""Writes the text that Prometheus reads, and decides who may read it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 
 def may_read(address: str, authorization: str, token: str) -> bool:
-    """Whoever has the token, and this machine: a caller whose address a proxy hides has none."""
+    """Lets in whoever has the token, and this machine. A caller whose address a proxy hides has
+    none."""
     expected = f"Bearer {token}".encode()
     if token and secrets.compare_digest(authorization.encode(), expected):
         return True
@@ -37,7 +38,7 @@ def may_read(address: str, authorization: str, token: str) -> bool:
 
 
 def collect(service: EligibilityService, *more: Collector) -> bytes:
-    """All processes together where they share a folder, this process alone otherwise."""
+    """Collects the numbers of all processes where they share a folder, else those of this one."""
     TALLY.flush()
     registry = CollectorRegistry()
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
@@ -50,7 +51,8 @@ def collect(service: EligibilityService, *more: Collector) -> bytes:
 
 
 class SnapshotAge(Collector):
-    """Computed when asked, because an age that is only set grows stale itself."""
+    """The snapshot's age, computed when asked, because an age that is only set grows stale
+    itself."""
 
     def __init__(self, service: EligibilityService) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""Bid requests as callers send them, as visits; what cannot be read is the caller's problem."""
+"""Reads bid requests of callers as visits; what cannot be read is the caller's problem."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def read_impressions(request: Mapping[str, Any], sources: tuple[Source, ...]) ->
 def stream_impressions(
     request: Mapping[str, Any], sources: tuple[Source, ...]
 ) -> Iterator[Impression]:
-    """See `targeting.openrtb.stream_impressions`."""
+    """Reads as `targeting.openrtb.stream_impressions` does, and raises the problem to answer
+    with."""
     try:
         yield from openrtb.stream_impressions(request, sources)
     except BidRequestError as error:

@@ -1,4 +1,4 @@
-"""What operators ask an ad servers' process: `/healthz`, `/readyz` and `/metrics`."""
+"""Answers what operators ask an ad servers' process: `/healthz`, `/readyz` and `/metrics`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ METRICS_SECONDS = 0.25
 
 
 class Health:
-    """Touches nothing, so that an orchestrator restarts us only for our own faults."""
+    """Says that the process lives. Touches nothing, so that an orchestrator restarts us only for
+    our own faults."""
 
     name = "healthz"
     methods: tuple[str, ...] = SAFE_METHODS
     most_bytes = 0
 
     def admit(self, request: Request) -> None:
-        """Anybody may ask."""
+        """Lets anybody ask."""
 
     def answer(self, _request: Request) -> Reply:
         return Reply(b'{"status": "alive"}')
 
 
 class Readiness:
-    """Ready means: eligibility is answered. It is answered from the snapshot alone, so nothing else
-    is asked for here."""
+    """Says whether eligibility is answered. That takes the snapshot alone, so nothing else is asked
+    for here."""
 
     name = "readyz"
     methods: tuple[str, ...] = SAFE_METHODS
@@ -42,7 +43,7 @@ class Readiness:
         self._service = service
 
     def admit(self, request: Request) -> None:
-        """Anybody may ask."""
+        """Lets anybody ask."""
 
     def answer(self, _request: Request) -> Reply:
         live, recovery = self._service.live, self._service.recovery
@@ -59,7 +60,7 @@ class Readiness:
 
 
 class Metrics:
-    """Hidden from everyone but the machine itself and the token's holder."""
+    """The numbers, hidden from everyone but the machine itself and the token's holder."""
 
     name = "metrics"
     methods: tuple[str, ...] = SAFE_METHODS
@@ -77,7 +78,7 @@ class Metrics:
             raise not_found()
 
     def answer(self, request: Request) -> Reply:
-        """Made anew a few times a second at most: it takes milliseconds."""
+        """Makes the text anew a few times a second at most: it takes milliseconds."""
         self.admit(request)
         if time.monotonic() > self._made_at + METRICS_SECONDS:
             self._text = collect(self._service)
@@ -86,7 +87,7 @@ class Metrics:
 
 
 class Nowhere:
-    """The route of every address that there is not."""
+    """The route of every address that is not known."""
 
     name = "other"
     methods: tuple[str, ...] = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

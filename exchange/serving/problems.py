@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): the one shape of every error that the API gives."""
+"""Writes problem documents (RFC 9457), the one shape of every error that the API gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a key may ask for: a token bucket per key, in this process alone.
+"""Limits how much a key may ask for: a token bucket per key, in this process alone.
 
 What a key may ask in all is this times the number of processes. A limit shared by all of them would
 need a server to wait for, on the one path that waits for nothing.
@@ -14,8 +14,8 @@ from matcher_ext.serving import Bucket
 
 
 class Buckets:
-    """Thread-safe: a bucket is compiled and taken from under the GIL. One bucket per key that was
-    let in, so their number is bounded by the number of keys."""
+    """The buckets by key. Thread-safe: one is compiled and taken from under the GIL. Only keys that
+    were let in have one, so their number is bounded by the number of keys."""
 
     def __init__(self, per_second: float, burst: float | None = None) -> None:
         self._per_second = per_second
@@ -23,7 +23,8 @@ class Buckets:
         self.by_key: dict[str, Bucket] = {}
 
     def take(self, key: str, count: int = 1) -> None:
-        """More than a full bucket holds is given to whoever has a full one, on credit."""
+        """Takes tokens, or raises the problem. Whoever has a full bucket gets more than it holds,
+        on credit."""
         bucket = self.by_key.get(key)
         if bucket is None:
             bucket = self.by_key.setdefault(key, Bucket(self._per_second, self._burst))

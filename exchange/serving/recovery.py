@@ -1,4 +1,4 @@
-"""Another state for a server that cannot load the one that the manifest names.
+"""Finds another state for a server that cannot load the one that the manifest names.
 
 The newest whole one that the directory still holds, in this order: the live snapshot with the
 records before the damaged one, what the server has in memory, an older snapshot as it was built.
@@ -87,7 +87,7 @@ def look(directory: SnapshotDirectory, live: LiveSnapshot | None) -> Seen:
 
 
 def find_named(directory: SnapshotDirectory) -> Manifest | None:
-    """The manifest, or the copy of it that the stops have; None if neither can be read."""
+    """Finds the manifest, or the copy of it that the stops have; None if neither can be read."""
     with suppress(*UNREADABLE):
         if (manifest := directory.read_manifest()) is not None:
             return manifest
@@ -103,7 +103,8 @@ def find_stops(directory: SnapshotDirectory) -> Stops | None:
 
 
 def recover(directory: SnapshotDirectory, current: LiveSnapshot | None) -> LiveSnapshot | None:
-    """None: nothing can be served that is known to be free of what was stopped."""
+    """Finds the newest state that can be served; None if none is known to be free of what was
+    stopped."""
     stops, named = find_stops(directory), find_named(directory)
     if stops is None or named is None:
         return None
@@ -118,8 +119,8 @@ def recover(directory: SnapshotDirectory, current: LiveSnapshot | None) -> LiveS
 
 
 def renew(live: LiveSnapshot, directory: SnapshotDirectory) -> LiveSnapshot | None:
-    """A recovered state after more was stopped. Stops that cannot be read are written anew with the
-    next one: until then they say nothing that is not laid over it."""
+    """Renews a recovered state after more was stopped. Stops that cannot be read are written anew
+    with the next one: until then they say nothing that is not laid over it."""
     stops = find_stops(directory)
     if stops is None or live.stopped_after is None:
         return live
@@ -132,7 +133,7 @@ def renew(live: LiveSnapshot, directory: SnapshotDirectory) -> LiveSnapshot | No
 def find_states(
     directory: SnapshotDirectory, named: Manifest, stops: Stops, current: LiveSnapshot | None
 ) -> Iterator[LiveSnapshot]:
-    """The newest first, none of them with the stops."""
+    """Yields the states that can be opened, the newest first, without the stops laid over them."""
     if current is not None and current.is_recovered:
         current = None
     is_of_log = current is not None and current.manifest.log_id == named.log_id
@@ -171,12 +172,13 @@ def open_as_built(directory: SnapshotDirectory, kept: KeptSnapshot) -> LiveSnaps
 
 
 def is_fled(state: LiveSnapshot, named: Manifest) -> bool:
-    """Whether somebody went back to a snapshot before this one: they may have had to."""
+    """Tells whether somebody went back to a snapshot before this one: they may have had to."""
     return named.is_held and state.manifest.read_at > named.read_at
 
 
 def ask_for_build(directory: SnapshotDirectory, reason: str) -> None:
-    """A directory that cannot be written to keeps nobody from answering."""
+    """Asks for a build by a file. A directory that cannot be written to keeps nobody from
+    answering."""
     named = find_named(directory)
     request = BuildRequest(
         snapshot_id="" if named is None else named.snapshot_id,
@@ -189,7 +191,7 @@ def ask_for_build(directory: SnapshotDirectory, reason: str) -> None:
 
 
 def read_build_request(directory: SnapshotDirectory) -> BuildRequest | None:
-    """One that cannot be read is none: its server asks again when it starts."""
+    """Reads the request; one that cannot be read is none: its server asks again when it starts."""
     try:
         return directory.read(REQUEST_FILE, BuildRequest)
     except DirectoryError:

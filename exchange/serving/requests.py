@@ -1,4 +1,4 @@
-"""What callers send to the eligibility endpoints, decoded and bounded."""
+"""Decodes and bounds what callers send to the eligibility endpoints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EligibilityRequest(Options, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Each request is as for one visit, and decoded by itself: a bad one does not fail others."""
+    """Requests, each as for one visit and decoded by itself: a bad one does not fail others."""
 
     requests: Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
 
@@ -63,8 +63,8 @@ def decode(decoder: msgspec.json.Decoder[Content], body: bytes | msgspec.Raw) ->
 
 
 def count_visits(body: bytes | msgspec.Raw) -> int:
-    """One for each imp of a bid request, but for those beyond what it may have; what cannot be read
-    is one as well. Takes a fraction of what decoding does."""
+    """Counts one visit for each imp of a bid request, but for those beyond what it may have; what
+    cannot be read is one as well. Takes a fraction of what decoding does."""
     try:
         bid_request = decode(count_decoder, body).bid_request
     except ProblemError:

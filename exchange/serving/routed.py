@@ -1,5 +1,5 @@
-"""Bookings as one visit sees them: those that take any path are told with the path that is the
-cheapest for this visit, and take their place in the order of answers by what it leaves.
+"""Shows bookings as one visit sees them: those that take any path come with the cheapest path for
+this visit, and take their place in the order of answers by what it leaves.
 
 Made only for answers that have such a booking; all others are put together from ready items.
 """
@@ -63,12 +63,12 @@ class RoutedBookings:
     def _write_item(
         self, item: bytes, net_cpm: float, fee_percent: float, path: list[str] | None
     ) -> bytes:
-        """The item up to its terms, which are this visit's own."""
+        """Writes the item up to its terms, and then this visit's own terms."""
         terms = {"net_cpm": net_cpm, "fee_percent": fee_percent}
         if path is not None:
             terms |= {"path": path}  # type: ignore[dict-item]
         return b"%s,%s" % (item[: item.rindex(NET_CPM_AT)], msgspec.json.encode(terms)[1:])
 
     def _worth(self, rows: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What is left of each row's price, and the share that it is."""
+        """Computes what is left of each row's price, and the share that it is."""
         return find_worth(self._below.prices_of(rows), self._below.reaches_of(rows), self._paths)

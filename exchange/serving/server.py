@@ -1,4 +1,4 @@
-"""One process that answers ad servers: a loop, a listening socket, and a graceful end."""
+"""Runs one process that answers ad servers: a loop, a listening socket, and a graceful end."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from exchange.serving.http.crowd import Crowd, Limits
 from exchange.serving.http.reader import Routes
 
 BACKLOG = 1024
-# Whoever keeps a connection open learns with its next answer that it ends.
+# Time for clients to learn, with their next answer, that their open connection ends.
 GRACE_SECONDS = 1.0
-# For those who were told that they are connected, and whom nobody has looked at yet.
+# Time to accept clients whose connection the system has made and nobody has looked at yet.
 LAST_ACCEPT_SECONDS = 0.05
 MOST_GRACE_SECONDS = 5.0
 # Threads of our own (the one that follows the snapshot directory, those that read files) give the
@@ -29,8 +29,9 @@ DOWNLOAD_THREADS = 2
 
 
 def listen(host: str, port: int, *, is_shared: bool = True) -> socket.socket:
-    """Every process has a socket of its own on the same port, and the system shares new connections
-    out among those that live. One that is not shared finds out whether the port is free."""
+    """Binds a socket. Every process has one of its own on the same port, and the system shares new
+    connections out among those that live. One that is not shared finds out whether the port is
+    free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -76,7 +77,7 @@ async def serve(routes: Routes, listener: socket.socket, lifeline: int, limits: 
 
 
 async def say_goodbye(crowd: Crowd) -> None:
-    """Every answer is now its connection's last; who asks for nothing is left after a while."""
+    """Makes every answer its connection's last; closes those that ask for nothing after a while."""
     crowd.is_ending = True
     loop = asyncio.get_running_loop()
     began = loop.time()

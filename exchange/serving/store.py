@@ -56,7 +56,7 @@ class SnapshotStore:
         self._root = str(root).rstrip("/")
 
     def push_snapshot(self, directory: SnapshotDirectory, snapshot_id: str) -> None:
-        """The large part; nobody needs to wait while it is under way."""
+        """Pushes the large part; nobody needs to wait while it is under way."""
         known = self._sizes(snapshot_id)
         for path in sorted(directory.folder(snapshot_id).iterdir()):
             if path.suffix != ".checked" and known.get(path.name) != path.stat().st_size:
@@ -64,8 +64,8 @@ class SnapshotStore:
                 self._files.put_file(str(path), self._at(f"{snapshot_id}/{path.name}"))
 
     def push(self, directory: SnapshotDirectory) -> None:
-        """All that the directory has and the store has not: first what was stopped, the manifest
-        last."""
+        """Pushes all that the directory has and the store has not: first what was stopped, the
+        manifest last."""
         if (directory.root / STOPS_FILE).exists():
             self._push_file(directory, STOPS_FILE)
         self.push_keys(directory)
@@ -94,7 +94,7 @@ class SnapshotStore:
             self._pull_snapshot(directory, manifest.snapshot_id)
             changed = True
         records = self._read_deltas(directory, manifest)
-        # Read last and written first: it speaks of all that was read before it.
+        # The stops are read last and written first: they speak of all that was read before them.
         self._pull_stops(directory, manifest, max(records, default=0))
         for number, record in records.items():
             DeltaLogFolder(directory, manifest.log_id).receive(number, record)
@@ -167,7 +167,8 @@ class SnapshotStore:
         return True
 
     def _remove_old(self, directory: SnapshotDirectory, manifest: Manifest) -> None:
-        """Snapshots that the builders' directory no longer keeps, and logs before this one."""
+        """Removes snapshots that the builders' directory no longer keeps, and logs before this
+        one."""
         kept = {*directory.snapshot_ids(), manifest.snapshot_id}
         for name in self._names(""):
             if SNAPSHOT_ID.fullmatch(name) and name not in kept:
@@ -203,7 +204,7 @@ class SnapshotStore:
 
 
 def find_manifest(directory: SnapshotDirectory) -> Manifest | None:
-    """A damaged one is replaced like an old one."""
+    """Reads the local manifest; a damaged one counts as none, and is replaced like an old one."""
     try:
         return directory.read_manifest()
     except DirectoryError:
@@ -211,7 +212,8 @@ def find_manifest(directory: SnapshotDirectory) -> Manifest | None:
 
 
 def first_unreadable(log: DeltaLogFolder, number: int) -> int:
-    """What follows it is pulled again as well; there is no harm in that."""
+    """Finds the first record to pull; what follows it is pulled again as well, which does no
+    harm."""
     try:
         for delta in log.read_after(number):
             number = delta.number

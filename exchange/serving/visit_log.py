@@ -1,4 +1,4 @@
-"""The visits of one user in N, as rows of the visit log, until jobs compact them.
+"""Logs the visits of one user in N, as rows of the visit log, until jobs compact them.
 
     LOG/_incoming/dt=2026-11-16/0512-<random>.parquet       one file per process and minute
 
@@ -26,7 +26,7 @@ from targeting.visit_log import PUBLISHER, TIME, USER, LogColumns, RowMaker, Sal
 from targeting.visits import EPOCH
 
 MOST_KEPT = 20_000
-# Made of so many visits at once, a table holds the interpreter for about a millisecond.
+# Making a table of so many visits at once holds the interpreter for about a millisecond.
 ROWS_AT_ONCE = 64
 
 

@@ -1,4 +1,4 @@
-"""Visits as callers send them, in the index's form; what is too large is the caller's problem."""
+"""Reads visits of callers in the index's form; what is too large is the caller's problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stamp(flat: dict[str, object], publisher: str, at: datetime) -> None:
 
 
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """See `matcher_ext.visits.flatten`."""
+    """Flattens as `matcher_ext.visits.flatten` does, and raises the problem to answer with."""
     try:
         return visits.flatten(visit, names)
     except VisitError as error:
@@ -34,7 +34,7 @@ def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, ob
 
 
 def copy_flat(visit: Mapping[str, object], names: frozenset[str]) -> dict[str, object] | None:
-    """See `matcher_ext.visits.copy_flat`."""
+    """Copies as `matcher_ext.visits.copy_flat` does, and raises the problem to answer with."""
     try:
         return visits.copy_flat(visit, names)
     except VisitError as error:

@@ -1,4 +1,4 @@
-"""Whether this server is alive (`/healthz`) and may get traffic (`/readyz`).
+"""Tells whether this server is alive (`/healthz`) and may get traffic (`/readyz`).
 
 A thread looks at the database, the broker and the queues every second, with time-outs; whoever asks
 gets what it saw last, at once, whatever hangs.
@@ -27,7 +27,7 @@ from exchange.site.waits import probing
 from exchange.snapshots.watching import Builds, BuildWatch
 
 LOOK_EVERY_SECONDS = 1.0
-# Longer than a look takes at which everything hangs.
+# Longer than a look takes while everything that is looked at hangs.
 STALE_SECONDS = 15.0
 LOOKED_AT = ("database", "broker", "worker", "queues")
 
@@ -45,8 +45,8 @@ class Look:
 
 
 class Watch:
-    """Thread-safe: `look` replaces one reference, others read it. What it finds hung nobody else
-    waits for (`announcing.silent`, `waits.hung`)."""
+    """Looks every second. Thread-safe: `look` replaces one reference, others read it. Nobody else
+    waits for what it finds hung (`announcing.silent`, `waits.hung`)."""
 
     def __init__(self) -> None:
         self._last: Look | None = None
@@ -80,7 +80,7 @@ class Watch:
         self._last = Look(time.monotonic(), parts, queues, builds, reports)
 
     def parts(self) -> dict[str, str]:
-        """Nothing is ok that was not looked at lately."""
+        """Says how each part is; nothing is ok that was not looked at lately."""
         look = self._last
         if look is None:
             return dict.fromkeys(LOOKED_AT, "not looked at yet")
@@ -112,7 +112,8 @@ watch = Watch()
 @login_not_required
 @require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """Touches nothing, so that an orchestrator restarts us only for our own faults."""
+    """Answers that the process lives. Touches nothing, so that an orchestrator restarts us only for
+    our own faults."""
     return JsonResponse({"status": "alive"})
 
 

@@ -1,4 +1,4 @@
-"""`/metrics` of the people's process, hidden as that of the ad servers' is."""
+"""Answers `/metrics` of the people's process, hidden as that of the ad servers' is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def own_address(request: HttpRequest) -> str:
-    """A request that a proxy on this machine passes on comes from loopback, but is not local."""
+    """Finds where a request comes from; empty if a proxy passed it on: one on this machine would
+    make it look local."""
     if any(name in request.headers for name in FORWARDED_HEADERS):
         return ""
     address: str = request.META.get("REMOTE_ADDR", "")
@@ -53,7 +54,7 @@ class QueueAges(Collector):
 
 
 class BuildStates(Collector):
-    """Likewise; without a database there are none."""
+    """Tells how builds go, likewise; without a database there are none."""
 
     def collect(self) -> Iterator[Metric]:
         builds = watch.builds()

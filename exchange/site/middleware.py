@@ -1,4 +1,4 @@
-"""What every web request carries: an id, and security headers; and how many there were."""
+"""Gives every web request an id and security headers, and counts them."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""What of a request's body the people's process takes in, decided by its head alone.
+"""Bounds what of a request's body the people's process takes in, decided by its head alone.
 
 Waitress keeps a body, on disk if it is large, before anybody sees the request. Only people who are
 logged in and save a list may send a large one; everything else is refused while nothing of it is
@@ -29,7 +29,7 @@ LISTS = re.compile(r"/lists/(new|\d+)/((edit|compare|change)/)?")
 
 
 class TooLargeError(RequestEntityTooLarge):  # type: ignore[misc]
-    """Answered with a page, not with a word of Waitress."""
+    """Refuses a body with a page, not with a word of Waitress."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"at most {most} bytes")
@@ -77,7 +77,7 @@ class BoundedParser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class OnlyOfPeople(FileUploadHandler):
-    """The first of Django's handlers: files of whoever is not logged in are thrown away as they are
+    """The first of Django's handlers: it throws files of whoever is not logged in away as they are
     read. Forms are read before the session is asked for."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
@@ -89,11 +89,12 @@ class OnlyOfPeople(FileUploadHandler):
         return raw_data
 
     def file_complete(self, file_size: int) -> None:
-        """The handlers after it keep the file."""
+        """Leaves the file to the handlers after it."""
 
 
 def most_bytes(path: str, headers: dict[str, Any]) -> int:
-    """Whether the session is a real one is found out later: here it must only be claimed."""
+    """Finds how large a body may be. Here a session must only be claimed: whether it is a real one
+    is found out later."""
     is_of_list = LISTS.fullmatch(path) is not None
     has_session = f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "")
     return MAX_LIST_BYTES if is_of_list and has_session else MAX_BODY_BYTES
@@ -105,7 +106,7 @@ def write_page(most: int) -> str:
 
 
 def show_bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A form whose fields are too large is too large, not bad."""
+    """Says that a form whose fields are too large is too large, not bad."""
     if isinstance(exception, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         return HttpResponse(write_page(most), status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

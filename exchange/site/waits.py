@@ -1,4 +1,4 @@
-"""How long a page waits for Postgres, whether it is slow, locked, away or hung.
+"""Bounds how long a page waits for Postgres, whether it is slow, locked, away or hung.
 
 Workers wait as long as their tasks may run (queues.py): builds and loads take minutes. Pages are
 told apart by the entry that serves them, which calls `limit_waits_of_pages`.
@@ -26,7 +26,7 @@ CONNECT_SECONDS = 3.0
 LOCK_SECONDS = 2
 STATEMENT_SECONDS = 10
 IDLE_IN_TRANSACTION_SECONDS = 60
-# The server ends a statement first, if it does anything.
+# Longer than STATEMENT_SECONDS: a server that is not hung ends a statement first.
 ANSWER_SECONDS = STATEMENT_SECONDS + 2.0
 PROBE_SECONDS = 3.0
 # How soon those who wait see that another found the server hung.
@@ -51,8 +51,8 @@ def limit_waits_of_pages() -> None:
 
 @contextmanager
 def probing() -> Iterator[None]:
-    """Within the block this thread asks also while others are told not to, and is patient for a
-    shorter time: it is the one that finds out."""
+    """Lets this thread ask, within the block, also while others are told not to; it is patient for
+    a shorter time, since it is the one that finds out."""
     _thread.is_probing = True
     try:
         yield
@@ -61,7 +61,7 @@ def probing() -> Iterator[None]:
 
 
 def wait_for_answer(connection: extensions.connection) -> None:
-    """psycopg2's wait callback; what it raises closes the connection."""
+    """Waits for psycopg2, as its wait callback; what it raises closes the connection."""
     is_probing = getattr(_thread, "is_probing", False)
     give_up = time.monotonic() + find_patience(connection, is_probing)
     while (state := connection.poll()) != extensions.POLL_OK:
@@ -82,7 +82,7 @@ def find_patience(connection: extensions.connection, is_probing: bool) -> float:
 
 
 def is_ready(connection: extensions.connection, state: int) -> bool:
-    """Within a moment: whether there is something to read, or room to write."""
+    """Tells, within a moment, whether there is something to read, or room to write."""
     waiting = select.poll()
     reads = state == extensions.POLL_READ
     waiting.register(connection.fileno(), select.POLLIN if reads else select.POLLOUT)

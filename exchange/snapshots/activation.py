@@ -38,7 +38,7 @@ KEPT_SNAPSHOTS = 5
 
 
 class CannotActivateError(Exception):
-    """This snapshot cannot be made live; the message says why, for people."""
+    """Says why this snapshot cannot be made live, for people."""
 
 
 def activate(*, build: SnapshotBuild) -> Manifest:
@@ -72,13 +72,14 @@ def roll_back(*, build: SnapshotBuild) -> Manifest:
 
 
 def next_number() -> int:
-    """Above all that was ever answered with: the same snapshot may be live twice, with different
-    changes beside it. A log that is damaged ends here, so its last number is enough."""
+    """Finds a number above all that was ever answered with: the same snapshot may be live twice,
+    with different changes beside it. A log that is damaged ends here, so its last number is
+    enough."""
     try:
         log = settle()
     except DamagedLogError:
         log = DeltaLog.objects.get()
-    log = log or DeltaLog.objects.first()  # of a manifest that was lost
+    log = log or DeltaLog.objects.first()  # the log of a manifest that was lost
     if log is None:
         return 0
     folder = DeltaLogFolder(snapshot_directory(), log.log_id)

@@ -1,4 +1,4 @@
-"""Asking for a build. The row is the truth; a message to a worker is only a hint."""
+"""Asks for a build. The row is the truth; a message to a worker is only a hint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Status = SnapshotBuild.Status
 def request_build(
     *, requested_by: User | None = None, attempt: int = 1, reason: str = ""
 ) -> SnapshotBuild:
-    """The build that will hold every change saved before now: the waiting one if there is one.
+    """Finds or makes the build that will hold every change saved before now: the waiting one if
+    there is one.
 
     The lock on the waiting row keeps it from starting before the caller's own transaction is over,
     so a change made in that transaction cannot be missed.

@@ -47,7 +47,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
     entries = insert_entries(index, composer, progress)
     progress.begin(Phase.FREEZING)
     with ThreadPoolExecutor(max_workers=1) as writer:
-        # Laying the index out needs no GIL.
+        # Runs beside the freezing, which needs no GIL.
         written = writer.submit(write_answers, folder, composer, entries)
         learn_rates(index)
         frozen = index.freeze()
@@ -58,7 +58,7 @@ def write_snapshot(*, composer: Composer, folder: Path, progress: Progress) -> B
 
 
 def write_answers(folder: Path, composer: Composer, entries: list[Entry]) -> None:
-    """All but the index."""
+    """Writes all files but the index."""
     write_bookings(folder / BOOKINGS_FILE, [entry.row for entry in entries])
     write_catalog(folder, composer.market.catalog.to_json())
     write_campaigns(folder, composer, entries)
@@ -75,8 +75,9 @@ def set_routes(index: ATree, composer: Composer) -> None:
 
 
 def insert_entries(index: ATree, composer: Composer, progress: Progress) -> list[Entry]:
-    """One chunk goes into the index, which needs no GIL, while the next one is composed. A former
-    text of a broken campaign may be the first to use a list: such a condition comes with it."""
+    """Inserts one chunk into the index, which needs no GIL, while the next one is composed. A
+    former text of a broken campaign may be the first to use a list: such a condition comes with
+    it."""
     entries: list[Entry] = []
     slots = composer.vocabulary.slots
     defined = len(slots)

@@ -1,4 +1,4 @@
-"""What changed in the market between two moments, read from the table that triggers write.
+"""Finds what changed in the market between two moments, from the table that triggers write.
 
 A moment is a database snapshot as Postgres names it. A change belongs to the difference if the
 later moment sees its transaction and the earlier one does not: whatever the order in which
@@ -36,8 +36,8 @@ FORGET = "DELETE FROM snapshots_change WHERE xid < pg_snapshot_xmin(%s::pg_snaps
 
 @dataclass(slots=True)
 class Changes:
-    """Ids by kind; `many` are kinds with too many to name. `former` holds the rows of edges and
-    parties as they were; None: it was not there."""
+    """What changed: ids by kind; `many` are kinds with too many to name. `former` holds the rows of
+    edges and parties as they were; None: it was not there."""
 
     ids: dict[ChangeKind, set[int]] = field(default_factory=lambda: defaultdict(set))
     many: set[ChangeKind] = field(default_factory=set)
@@ -53,12 +53,12 @@ class Changes:
             self.many.add(kind)
             return
         self.ids[kind].add(object_id)
-        # Changes of one row wait for each other, so their order is the table's.
+        # Changes of one row wait for each other, so the table has them in their order.
         self.former.setdefault((kind, object_id), former)
 
 
 def read_changes(since: str) -> Changes:
-    """Up to the moment that the caller reads in."""
+    """Reads the changes since that moment, up to the moment that the caller reads in."""
     found = Changes()
     with connection.cursor() as cursor:
         cursor.execute(SELECT_SINCE, {"position": since})
@@ -115,7 +115,7 @@ def find_graph_change(changes: Changes, market: Market) -> GraphChange:
 
 
 def as_link(row: Mapping[str, Any] | None) -> Link | None:
-    """None for an edge that no path can take."""
+    """Makes a link of an edge's row; None for an edge that no path can take."""
     if row is None or row["retired_at"] is not None or not row["is_active"]:
         return None
     fee = Fraction(Decimal(str(row["fee_percent"]))) / 100
@@ -126,7 +126,7 @@ Pairs = set[tuple[int, int]]
 
 
 def find_affected(change: GraphChange, after: Graph) -> set[int]:
-    """Parties whose paths, to whomsoever, may be others now."""
+    """Finds parties whose paths, to whomsoever, may be others now."""
     starts = set(change.renamed_parties)
     for graph in (change.before, after):
         links = (graph.links.get(edge_id) for edge_id in change.changed_edges)
@@ -135,8 +135,8 @@ def find_affected(change: GraphChange, after: Graph) -> set[int]:
 
 
 def find_moved_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) -> Pairs:
-    """Pairs of a source and whomever it reaches, whose cheapest path within some limit of hops is
-    another one now, or costs something else, or passes a party that has another name."""
+    """Finds pairs of a source and whomever it reaches, whose cheapest path within some limit of
+    hops is another one now, or costs something else, or passes a party that has another name."""
     moved = set()
     for source in sources:
         old, new = change.before.cheapest_by_hops(source), after.cheapest_by_hops(source)
@@ -150,7 +150,7 @@ def find_moved_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) 
 
 
 def find_nearer_pairs(change: GraphChange, after: Graph, sources: Iterable[int]) -> Pairs:
-    """Pairs that fewer hops are between than before, or that no path led between at all."""
+    """Finds pairs that fewer hops are between than before, or that no path led between at all."""
     nearer = set()
     for source in sources:
         old = change.before.downstream(source)
@@ -163,7 +163,7 @@ def find_nearer_pairs(change: GraphChange, after: Graph, sources: Iterable[int])
 
 
 def find_upstream(graphs: list[Graph], starts: set[int]) -> set[int]:
-    """The parties themselves and all that sell to them, over however many others."""
+    """Finds the parties themselves and all that sell to them, over however many others."""
     sellers: dict[int, set[int]] = defaultdict(set)
     for graph in graphs:
         for link in graph.links.values():

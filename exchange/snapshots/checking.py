@@ -1,4 +1,4 @@
-"""The check before a snapshot may go live: reopened from disk, it agrees with the plain evaluator.
+"""Checks a snapshot before it may go live: reopened from disk, it agrees with the plain evaluator.
 
 Sampled bookings are asked about made-up visits, once through the index and once through the plain
 evaluator; a single difference refuses the snapshot.
@@ -27,7 +27,7 @@ MILLISECOND = timedelta(milliseconds=1)
 
 
 class SnapshotWrongError(Exception):
-    """A snapshot that must not go live; the message says what differs."""
+    """Says what differs in a snapshot that must not go live."""
 
 
 def check_snapshot(
@@ -51,7 +51,7 @@ def check_snapshot(
 
 
 def check_sample(index: Snapshot, built: Built, advance: Callable[[int], None]) -> None:
-    # Not for secrets: the same build must draw the same sample.
+    # Seeded, and not for secrets: the same build must draw the same sample.
     chance = random.Random(len(built.entries))  # noqa: S311
     sample = chance.sample(built.entries, min(SAMPLED_BOOKINGS, len(built.entries)))
     parts = {entry.row.booking_id: expressions_of(built.composer, entry) for entry in sample}
@@ -81,7 +81,7 @@ def edges_of(composer: Composer, entry: Entry) -> Sequence[int]:
 
 
 def moment_near(composer: Composer, entry: Entry, chance: random.Random) -> datetime:
-    """Within the flight, or on its very edges and just outside."""
+    """Draws a moment within the flight, or on its very edges and just outside."""
     campaign = composer.market.campaigns[entry.row.campaign_id]
     starts_at = campaign.starts_at
     ends_at = campaign.ends_at or starts_at + timedelta(days=400)
@@ -116,7 +116,7 @@ def compare(
 def is_eligible(
     composer: Composer, entry: Entry, parts: list[Expression], visit: dict[str, object]
 ) -> bool:
-    """The definition of eligible, without the index."""
+    """Tells whether the visit is eligible, by the definition and without the index."""
     return (
         visit[PUBLISHER] == entry.row.publisher
         and is_in_flight(composer, entry, visit)
@@ -129,7 +129,7 @@ def has_broken_edge(composer: Composer, entry: Entry) -> bool:
 
 
 def walk_finds(composer: Composer, reach: tuple[int, int], visit: dict[str, object]) -> bool:
-    """Whether some path is open, by the plain rounds and the plain evaluator."""
+    """Tells whether some path is open, by the plain rounds and the plain evaluator."""
 
     def allows(edge_id: int) -> bool:
         edge = composer.edges[edge_id]
@@ -148,5 +148,5 @@ def is_in_flight(composer: Composer, entry: Entry, visit: dict[str, object]) -> 
 
 
 def floor(moment: datetime) -> datetime:
-    """Times in the index have milliseconds; the database has finer ones."""
+    """Cuts a moment to milliseconds, as the index has them; the database has finer ones."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept away from those who make millions of objects."""
+"""Keeps Python's garbage collector away from code that makes millions of objects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """It would look through all of them again and again, and find nothing: half of the processor
-    time of reading a large market, a fifth of that of a large delta."""
+    """Switches the collector off: it would look through all objects again and again, and find
+    nothing. That was half of the processor time of reading a large market, a fifth of a large
+    delta's."""
     gc.disable()
     try:
         yield

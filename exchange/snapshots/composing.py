@@ -33,19 +33,19 @@ from targeting import ExpressionError
 
 MAX_SKIPPED_KEPT = 100
 MAX_REASONS_KEPT = 20
-# An edge that no path can take, or that does not compile: who has it on the path must not match.
+# Defines an edge that is closed or does not compile: no booking over it may match.
 CLOSED = "false"
 ANY = str(Booking.Policy.ANY)  # compared with every booking: an enum's own comparison is slower
-# Below the one, products of floats are right to far less than the other, in units of 0.0001.
+# Products of floats below MAX_ROUGH are off by far less than UNCLEAR, in units of 0.0001.
 MAX_ROUGH, UNCLEAR = 1e6, 1e-3
 # Policy, publisher, advertiser, and the hops and the edges that the booking asks for.
 RouteKey = tuple[str, int, int, int, tuple[int, ...]]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A booking as the index takes it, and as answers name it. `reach` instead of edges: the
-    advertiser and the most hops of one that takes any path. Its text is kept in parts that it
-    shares with others."""
+    """A booking as the index takes it, and as answers name it. One that takes any path has `reach`
+    instead of edges: the advertiser and the most hops. Its text is kept in parts that it shares
+    with others."""
 
     row: BookingRow
     edge_ids: tuple[int, ...]
@@ -109,7 +109,7 @@ class Skipped:
 
 
 class SkipError(Exception):
-    """This booking cannot be built; the message says why, for people."""
+    """Says why this booking cannot be built, for people."""
 
 
 class Texts(dict[int, Compiled]):
@@ -150,9 +150,9 @@ class Composer:
         return {party.seller_id: party_id for party_id, party in self.market.parties.items()}
 
     def definitions(self) -> Iterator[tuple[str, str]]:
-        """What campaigns and edges refer to, each after what it refers to itself, as far as it
-        compiles. An edge that does not lets nothing by: once it is mended, replacing its definition
-        is enough for all bookings behind it."""
+        """Yields what campaigns and edges refer to, each after what it refers to itself, as far as
+        it compiles. An edge that does not lets nothing by: once it is mended, replacing its
+        definition is enough for all bookings behind it."""
         edges = {edge_id: self.edges[edge_id] for edge_id in self.market.edge_expressions}
         campaigns = self.market.campaigns.items()
         self.campaigns.compile_all(pk for pk, campaign in campaigns if "$" in campaign.expression)
@@ -174,7 +174,8 @@ class Composer:
         self.campaigns.compile_all(self.market.campaigns)  # one without a booking may be wrong, too
 
     def compose(self, pair: BookedPair) -> Entry:
-        """Positions instead of names where a million rows are made: a tenth of the time."""
+        """Composes an entry, with positions instead of names: for a million rows, a tenth of the
+        time."""
         campaign_id = pair.campaign_id
         offer = self.offers.get(campaign_id) or self._make_offer(campaign_id)
         route = self._route(pair, offer.advertiser_id)
@@ -193,14 +194,14 @@ class Composer:
         return Entry(row, route.edge_ids, (route.conditions, offer.conditions), route.reach)
 
     def routes(self) -> RouteRecord:
-        """The graph for the index."""
+        """Describes the graph for the index."""
         links = [
             (link.edge_id, link.seller_id, link.buyer_id, int(10_000 * (1 - Fraction(link.fee))))
             for link in self.market.links
         ]
         labels = {party_id: party.seller_id for party_id, party in self.market.parties.items()}
         buyers = {link.buyer_id for link in self.market.links}
-        # Also publishers without a booking yet: their first one needs no build either.
+        # Includes publishers without a booking: their first one needs no build either.
         publishers = {
             labels[link.seller_id]: link.seller_id
             for link in self.market.links
@@ -209,8 +210,8 @@ class Composer:
         return RouteRecord(self.market.names(), links, labels, sorted(publishers.values()))
 
     def reaches(self) -> set[tuple[int, int]]:
-        """Advertisers with limits of hops that bookings ask for; and every advertiser with the
-        usual limit, so that a new booking needs no build."""
+        """Lists advertisers with limits of hops that bookings ask for; and every advertiser with
+        the usual limit, so that a new booking needs no build."""
         campaigns = self.market.campaigns
         usual = {(campaign.advertiser_id, DEFAULT_HOPS) for campaign in campaigns.values()}
         return usual | {
@@ -251,7 +252,7 @@ class Composer:
         return offer
 
     def _route(self, pair: BookedPair, advertiser_id: int) -> Route:
-        """Found once for all bookings between two parties that choose in the same way."""
+        """Finds a route once for all bookings between two parties that choose in the same way."""
         _, _, publisher_id, policy, pinned_edges, hop_limit = pair
         key = policy, publisher_id, advertiser_id, hop_limit, tuple(pinned_edges)
         route = self._routes.get(key)
@@ -313,13 +314,13 @@ class Composer:
 
 
 def route_text(publisher: str, names: Sequence[str]) -> str:
-    """The first part of an entry. `names`: the definitions that its path consists of."""
+    """Writes the first part of an entry; `names` are the definitions that its path consists of."""
     parts = [f"publisher.id = {json.dumps(publisher)}", *(f"@{name}" for name in names)]
     return " and ".join(parts)
 
 
 def campaign_text(campaign: CampaignRow, expression: Readable) -> str:
-    """The second part: the flight, kept outside what campaigns share, and the expression."""
+    """Writes the second part: the flight, kept outside what campaigns share, and the expression."""
     parts = [f" and time >= '{utc(campaign.starts_at)}'"]
     if campaign.ends_at is not None:
         parts.append(f"time < '{utc(campaign.ends_at)}'")
@@ -337,8 +338,8 @@ def reach_name(advertiser_id: int, hops: int) -> str:
 
 
 def find_net(offer: Offer, route: Route) -> float:
-    """Rounded from the exact product. Floats do where it is clear which way they round; of a
-    million bookings, a thousand need the large integers."""
+    """Rounds the exact product of bid and share. Floats do where it is clear which way they round;
+    of a million bookings, a thousand need the large integers."""
     rough = offer.bid_cpm * route.kept
     if rough < MAX_ROUGH and abs(rough * 10_000 % 1 - 0.5) > UNCLEAR:
         return round(rough, 4)

@@ -1,4 +1,4 @@
-"""What campaigns a snapshot holds, for people who compare two of them.
+"""Writes which campaigns a snapshot holds, for people who compare two of them.
 
     campaigns.arrow    campaign_id (ascending), name, digest of all that its answers depend on
 
@@ -65,7 +65,8 @@ def write_campaigns(folder: Path, composer: Composer, entries: Iterable[Entry]) 
 
 
 def digest_campaign(composer: Composer, campaign_id: int) -> bytes:
-    """Needs a campaign with an entry, so that there is an offer."""
+    """Hashes what a campaign's answers depend on. It must have an entry, so that there is an
+    offer."""
     row, offer = composer.market.campaigns[campaign_id], composer.offers[campaign_id]
     numbers = (row.advertiser_id, *offer.bid, len(offer.name))
     text = f"{numbers} {offer.name} {offer.conditions}"
@@ -73,7 +74,7 @@ def digest_campaign(composer: Composer, campaign_id: int) -> bytes:
 
 
 def compare_snapshots(directory: SnapshotDirectory, before: str, after: str) -> Comparison:
-    """Raises DirectoryError where a snapshot is gone or from before this file existed."""
+    """Compares campaigns; raises DirectoryError where a snapshot is gone or has no such file."""
     old, new = read_campaigns(directory, before), read_campaigns(directory, after)
     return Comparison(
         before=directory.read_info(before),

@@ -33,7 +33,7 @@ from matcher_ext.values import CompiledCatalog
 
 Status = SnapshotBuild.Status
 
-# Any number that nothing else in this database locks.
+# The key of the lock: any number that nothing else in this database locks.
 WRITER_LOCK = 7_301_002
 MAX_REASONS_KEPT = 5
 MAX_REASON_LENGTH = 200
@@ -42,7 +42,8 @@ PAUSE_AFTER_FAILURE = timedelta(seconds=60)
 
 
 class DamagedLogError(Exception):
-    """What is live cannot be read, so no record can follow it; a build begins a new log."""
+    """Says that what is live cannot be read, so no record can follow it; a build begins a new
+    log."""
 
 
 def snapshot_directory() -> SnapshotDirectory:
@@ -62,8 +63,8 @@ def new_log_id() -> str:
 
 @contextmanager
 def only_writer() -> Iterator[None]:
-    """A session's lock, not a transaction's: it must be held before the moment that is read, and
-    over several transactions. It ends with the connection, so also with the process."""
+    """Locks for the session, not a transaction: the lock must be held before the moment that is
+    read, and over several transactions. It ends with the connection, so also with the process."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [WRITER_LOCK])
     try:
@@ -95,14 +96,14 @@ def write_changes() -> int:
 
 
 def note_unwritten() -> None:
-    """What is stopped while no record tells of it. Only for the writer."""
+    """Notes what is stopped while no record tells of it. Only for the writer."""
     if note_changes(snapshot_directory()):
         push_to_store()
 
 
 def settle() -> DeltaLog | None:
-    """The log as the directory has it: the manifest decides which, its records how far. None as
-    long as no snapshot is live. Only for the writer."""
+    """Finds the log as the directory has it: the manifest decides which, its records how far. None
+    as long as no snapshot is live. Only for the writer."""
     try:
         manifest = snapshot_directory().read_manifest()
     except DirectoryError as error:
@@ -131,7 +132,7 @@ def take_over_record(log: DeltaLog, delta: Delta) -> None:
 
 @transaction.atomic
 def take_over(manifest: Manifest) -> DeltaLog:
-    """What was activated by somebody who died before the tables said so."""
+    """Takes over what was activated by somebody who died before the tables said so."""
     builds = SnapshotBuild.objects.filter(snapshot_id=manifest.snapshot_id)
     builds = builds.exclude(status__in=[Status.QUEUED, Status.FAILED])
     activated = builds.order_by("-id").first()
@@ -157,7 +158,8 @@ def replace_log(manifest: Manifest) -> DeltaLog:
 
 
 def write_next(log: DeltaLog) -> bool:
-    """One record from where the log is to now, or none if nothing that is served changed."""
+    """Writes one record from where the log is to now, unless nothing that is served changed; says
+    whether it did."""
     directory = snapshot_directory()
     served = find_served(log)
     with one_moment() as position:
@@ -195,7 +197,7 @@ def find_room(log: DeltaLog) -> int:
 
 
 def needs_build(log: DeltaLog) -> str:
-    """Why, in words; empty if it does not."""
+    """Says in words why a build is needed; empty if none is."""
     if log.deferred:
         return str(log.deferred[0]["why"])
     if log.deferred_count:
@@ -220,7 +222,7 @@ def ask_for_build(why: str = "") -> SnapshotBuild | None:
 
 
 def find_served(log: DeltaLog) -> Served:
-    """What servers know that have taken up everything so far."""
+    """Finds what servers know that have taken up everything so far."""
     try:
         served = find_served_in(log.snapshot_id)
     except (SnapshotError, OSError) as error:

@@ -1,4 +1,5 @@
-"""From what changed to a delta: which bookings are inserted again, which die, what is redefined.
+"""Drafts a delta from what changed: which bookings are inserted again, which die, what is
+redefined.
 
 Bookings are composed anew from the market as it is now, never patched, so a delta is right whatever
 the order of the edits in it. What would insert more than a delta may hold waits for a build: the
@@ -110,7 +111,8 @@ class Draft:
 def draft_delta(
     *, since: str, position: str, served: Served, limit: int = MAX_REINSERTED
 ) -> tuple[Draft, Market] | None:
-    """None if nothing changed. In a block of `one_moment`, whose name is `position`."""
+    """Drafts a delta; None if nothing changed. Call it in a block of `one_moment`, whose name is
+    `position`."""
     changes = read_changes(since)
     if not changes:
         return None
@@ -121,7 +123,8 @@ def draft_delta(
 
 
 def with_quarantined(changes: Changes) -> Changes:
-    """A new audience, list or value may be what somebody's expression was waiting for."""
+    """Adds what is quarantined where a name changed: it may be what an expression was waiting
+    for."""
     if changes.ids.keys().isdisjoint(NAMED_IN_EXPRESSIONS):
         return changes
     ids = defaultdict(set, {kind: set(found) for kind, found in changes.ids.items()})
@@ -164,7 +167,7 @@ class Drafter:
             self._draft.deferred.append(("Another organisation operates the exchange.", 0))
 
     def _choose_bookings(self) -> dict[int, BookedPair]:
-        """Live bookings to insert again, the smallest causes first."""
+        """Chooses live bookings to insert again, the smallest causes first."""
         chosen: dict[int, BookedPair] = {}
         dead: set[int] = set()
         for touched in sorted(self._look_at_causes(), key=lambda touched: touched.count):
@@ -187,7 +190,8 @@ class Drafter:
             yield from self._look_at_paths(self._graph_change)
 
     def _look_at_campaigns(self, campaign_ids: list[int]) -> Iterable[Touched]:
-        """One by one only where they are too many together: each costs a query."""
+        """Looks at campaigns one by one only where they are too many together: each costs a
+        query."""
         if len(campaign_ids) > 1:
             bookings = Booking.objects.filter(campaign_id__in=campaign_ids)
             together = look(f"{len(campaign_ids):,} campaigns changed.", bookings)
@@ -218,8 +222,8 @@ class Drafter:
             yield look_at_active("Pinned paths changed.", pinned, limit)
 
     def _reroute(self) -> None:
-        """Bookings on any path see the whole graph, which the snapshot has places in for edges
-        that come later; not for any number of them."""
+        """Adds the whole graph, which bookings on any path see. The snapshot has places in it for
+        some edges that come later; more of them wait for a build."""
         if not self._graph_change:
             return
         routes = self._composer.routes()
@@ -246,7 +250,7 @@ class Drafter:
                 self._draft.definitions[edge_name(edge_id)] = CLOSED
 
     def _define(self, name: str, compiled: Compiled | None) -> None:
-        """Together with what it refers to and servers do not know yet."""
+        """Defines a name, together with what it refers to and servers do not know yet."""
         if compiled is None or isinstance(compiled, ExpressionError):
             return
         if name in self._draft.definitions:
@@ -282,7 +286,7 @@ class Drafter:
         self._draft.deferred += waiting.items()
 
     def _why_not_yet(self, entry: Entry) -> str:
-        """What servers lack that only a build brings; the rest comes with the record."""
+        """Says what servers lack that only a build brings; the rest comes with the record."""
         campaign_id = entry.row.campaign_id
         campaign = self._composer.campaigns[campaign_id]
         if campaign_id not in self._prepared_campaigns:
@@ -304,7 +308,7 @@ class Drafter:
             self._lend(sorted(campaign.references))
 
     def _define_edge(self, edge_id: int) -> None:
-        """One that servers cannot read lets nothing by until they can."""
+        """Defines an edge; one that servers cannot read lets nothing by until they can."""
         name = edge_name(edge_id)
         self._define(name, self._composer.edges[edge_id])
         if name not in self._served.names:
@@ -316,8 +320,8 @@ class Drafter:
                 self._define_edge(edge_id)
 
     def _lend(self, names: Iterable[str]) -> None:
-        """What entries refer to, as servers have it already: they need not read their snapshot's
-        whole graph to find it. Each after what it refers to itself."""
+        """Lends what entries refer to, as servers have it already: they need not read their
+        snapshot's whole graph to find it. Each comes after what it refers to itself."""
         if ChangeKind.EDGE in self._changes.many or ChangeKind.AUDIENCE in self._changes.many:
             return
         for name in names:
@@ -342,15 +346,16 @@ class Drafter:
         return words.audiences.get(name) or words.slots.get(name)
 
     def _knows(self, compiled: Compiled) -> bool:
-        """Whether servers know every name in it, this record included: they refuse a text with
-        another one."""
+        """Tells whether servers know every name in it, this record included: they refuse a text
+        with another one."""
         return not isinstance(compiled, ExpressionError) and all(
             name in self._served.names or name in self._draft.definitions
             for name in compiled.references
         )
 
     def _is_readable(self, text: str) -> bool:
-        """Servers know the catalogue of the snapshot; a newer one comes with the next build."""
+        """Tells whether servers can read the text: they know the snapshot's catalogue, not a newer
+        one."""
         if self._has_same_catalog:
             return True
         try:
@@ -361,7 +366,7 @@ class Drafter:
 
 
 def is_same(one: CompiledCatalog, other: CompiledCatalog) -> bool:
-    """A catalogue that was read from a file has lists where others have tuples."""
+    """Compares catalogues; one that was read from a file has lists where others have tuples."""
     return json.dumps(one.rows) == json.dumps(other.rows)
 
 

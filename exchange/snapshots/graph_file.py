@@ -17,7 +17,7 @@ GRAPH_FILE = "graph.json"
 
 
 def write_graph(folder: Path, market: Market) -> None:
-    """Writes parties and edges; one without a domain cannot be named by a supply chain."""
+    """Writes parties and edges; a party without a domain cannot be named by a supply chain."""
     names = {party_id: party.seller_id for party_id, party in market.parties.items()}
     parties = [
         {"seller_id": party.seller_id, "domain": party.domain}

@@ -12,13 +12,14 @@ from exchange.serving.directory import KeyEntry, SnapshotDirectory
 from exchange.serving.key_use import read_key_use, remove_stale_files
 from exchange.serving.store import SnapshotStore
 
-# Any number that nothing else in this database locks.
+# The key of the lock: any number that nothing else in this database locks.
 KEYS_LOCK = 7_301_001
 
 
 @transaction.atomic
 def publish_keys() -> bool:
-    """Says whether anything changed. The lock keeps an older read from replacing a newer."""
+    """Writes the keys; says whether anything changed. The lock keeps an older read from replacing a
+    newer."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [KEYS_LOCK])
     keys = ApiKey.objects.usable(timezone.now())
@@ -41,8 +42,8 @@ def publish_keys() -> bool:
 
 
 def record_key_use() -> int:
-    """Says how many keys were used since the last time. Times only move forward, so reading a
-    server's file twice, or late, changes nothing."""
+    """Records when keys were used; says how many were since the last time. Times only move forward,
+    so reading a server's file twice, or late, changes nothing."""
     root = settings.SNAPSHOT_DIR
     used = read_key_use(root)
     known = ApiKey.objects.filter(hash__in=used).values_list("hash", "last_used_at")

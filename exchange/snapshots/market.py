@@ -1,4 +1,4 @@
-"""The market as a build sees it: one consistent read of Postgres, as plain values."""
+"""Reads the market as a build sees it: in one consistent read of Postgres, as plain values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CampaignRow(NamedTuple):
 
 
 class BookedPair(NamedTuple):
-    """A tuple, like a campaign's row: there are millions of them."""
+    """A booking. A tuple, like a campaign's row: there are millions of them."""
 
     booking_id: int
     campaign_id: int
@@ -63,7 +63,7 @@ class AudienceRow:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """Leaves out the values: a version never changes, so they can be read when they are needed."""
+    """A value list without its values: a version never changes, so they are read when needed."""
 
     id: int
     organisation_id: int
@@ -100,8 +100,8 @@ class Market:
 
 @contextmanager
 def one_moment() -> Iterator[str]:
-    """Everything read in the block is as of one moment; gives its name, with which Postgres can
-    tell later whether a transaction was seen."""
+    """Reads everything in the block as of one moment; gives its name, with which Postgres can tell
+    later whether a transaction was seen."""
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT pg_current_snapshot()::text")
@@ -122,7 +122,8 @@ def read_market(*, begin: Callable[[int], None], advance: Callable[[int], None])
 
 
 def read_surroundings(position: str) -> Market:
-    """All but campaigns and bookings, of which there are many. In a block of `one_moment`."""
+    """Reads all but campaigns and bookings, of which there are many. Call it in a block of
+    `one_moment`."""
     links, edge_expressions = read_edges()
     return Market(
         read_at=datetime.now(UTC),
@@ -163,7 +164,8 @@ def read_edges() -> tuple[list[Link], dict[int, str]]:
 
 
 def read_spare_edges() -> tuple[int, ...]:
-    """The next ids are those of the next edges: the sequence gives them in turn."""
+    """Lists closed edges, and the next ids: those of the next edges, as the sequence gives them in
+    turn."""
     edges = Edge.objects.order_by("id").values_list("id", "is_active", "retired_at")
     closed = [pk for pk, is_active, retired_at in edges if not is_active and retired_at is None]
     last = max((pk for pk, _, _ in edges), default=0)
@@ -174,7 +176,7 @@ def read_campaigns(ids: Collection[int] | None = None) -> dict[int, CampaignRow]
     columns = ("id", "name", "advertiser_id", "expression", "starts_at", "ends_at", "bid_cpm")
     rows = Campaign.objects.live().order_by().values_list(*columns)
     if ids is not None:
-        # One parameter: of 20,000, Django and Postgres would need longer than to find the rows.
+        # Passes one parameter: 20,000 would cost Django and Postgres more than to find the rows.
         rows = rows.extra(where=["id = ANY(%s)"], params=[sorted(ids)])
     found: dict[int, CampaignRow] = {}
 

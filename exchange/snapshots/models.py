@@ -1,4 +1,4 @@
-"""Builds of the index, one row per build; what changed in the market; how far the deltas are."""
+"""Keeps builds of the index, one row each; what changed in the market; how far the deltas are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Phase(models.TextChoices):
     ACTIVATING = "activating", "Going live"
 
 
-# Where a phase begins and ends on the progress bar, in percent: roughly its share of the time.
+# A phase's begin and end on the progress bar, in percent: roughly its share of the time.
 PHASE_SPAN = {
     Phase.READING: (0, 20),
     Phase.INDEXING: (20, 65),
@@ -101,7 +101,7 @@ class SnapshotBuild(models.Model):
 
     @property
     def percent(self) -> int:
-        """How far the whole build is; it never moves backwards from phase to phase."""
+        """Says how far the whole build is; it never moves backwards from phase to phase."""
         if self.status in {self.Status.READY, self.Status.LIVE, self.Status.REPLACED}:
             return 100
         if not self.phase:
@@ -132,8 +132,8 @@ class ChangeKind(models.TextChoices):
 
 
 class Change(models.Model):
-    """A row of the market was inserted or changed, by whom or what soever: triggers write this,
-    once per statement. Without an object: too many rows at once to name them."""
+    """A row of the market that was inserted or changed, by whatever hand: triggers write this, once
+    per statement. Without an object: too many rows at once to name them."""
 
     kind = models.CharField(max_length=12, choices=ChangeKind.choices)
     object_id = models.BigIntegerField(null=True)

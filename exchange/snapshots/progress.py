@@ -1,4 +1,4 @@
-"""How a running build shows that it lives and how far it is."""
+"""Shows that a running build lives, and how far it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Listener = Callable[[Phase, int, int], None]
 
 
 class BuildLostError(Exception):
-    """The build was given up by someone else while it ran; it must not go live any more."""
+    """Says that someone else gave the build up while it ran; it must not go live any more."""
 
 
 def ignore_progress(_phase: Phase, _rows_done: int, _rows_total: int) -> None:
@@ -31,9 +31,10 @@ def ignore_progress(_phase: Phase, _rows_done: int, _rows_total: int) -> None:
 
 
 class Progress:
-    """Written by a thread with its own connection: small transactions that everyone sees, although
-    the build's own read transaction is open, and a heartbeat also during a long step. Only the
-    build's thread calls `begin` and `advance`; only the beating thread writes."""
+    """Tells how far a build is. Written by a thread with its own connection: small transactions
+    that everyone sees, although the build's own read transaction is open, and a heartbeat also
+    during a long step. Only the build's thread calls `begin` and `advance`; only the beating thread
+    writes."""
 
     def __init__(self, build_id: int, listener: Listener = ignore_progress) -> None:
         self._build_id = build_id

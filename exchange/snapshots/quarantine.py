@@ -1,4 +1,4 @@
-"""Expressions that no longer compile: kept out with their reason, their last good form served.
+"""Keeps expressions that no longer compile out, with their reason; serves their last good form.
 
 The last good form is the newest revision that compiles today: nothing else is kept for it.
 """
@@ -59,7 +59,8 @@ class Quarantine:
         text: str,
         compile_text: Callable[[str], Readable],
     ) -> Compiled:
-        """An error is a value here: it becomes the reason of every booking that needs the text."""
+        """Compiles a text. An error is a value here: it becomes the reason of every booking that
+        needs the text."""
         try:
             compiled = compile_text(text)
         except ExpressionError as error:
@@ -89,7 +90,8 @@ class Quarantine:
 
 @transaction.atomic
 def record_quarantine(quarantine: Quarantine, *, is_complete: bool) -> None:
-    """A build looked at everything (`is_complete`), a delta at what changed."""
+    """Records what was found. A build looked at everything (`is_complete`), a delta at what
+    changed."""
     known = {(ChangeKind(row.kind), row.object_id): row for row in Quarantined.objects.all()}
     for (kind, object_id), finding in quarantine.found.items():
         Quarantined.objects.update_or_create(

@@ -1,4 +1,4 @@
-"""How often conditions hold, for the index's order: it asks a rare one before a common one.
+"""Learns how often conditions hold, for the index's order: it asks a rare one before a common one.
 
 The nightly job measures them on all visits of its last day. Before its first run, visits of the
 last logged day are sampled, where this machine can read the log; otherwise the index goes by
@@ -36,7 +36,7 @@ class MeasuredRates(msgspec.Struct, frozen=True):
 
 
 def learn_rates(index: ATree) -> str:
-    """Says where they are from; empty: defaults."""
+    """Gives the index its rates; says where they are from, nothing for defaults."""
     measured = read_measured(settings.TRUTH_RATES_FILE)
     if measured is not None and index.set_truth_rates(measured.rates):
         return f"the visits of {measured.day}"
@@ -60,7 +60,7 @@ def read_measured(path: Path) -> MeasuredRates | None:
 
 
 def sample_visits(root: Path) -> Iterator[dict[str, Any]]:
-    """Evenly over the newest file, so that all hours of its day are in it."""
+    """Samples visits evenly over the newest file, so that all hours of its day are in it."""
     newest = find_newest_part(root)
     if newest is None:
         return

@@ -1,4 +1,4 @@
-"""Made-up visits for the check of a snapshot: no traffic is needed.
+"""Makes up visits for the check of a snapshot: no traffic is needed.
 
 Their values come from the expressions themselves, near and exact, so that conditions are met and
 missed in many combinations; an attribute is missing now and then.
@@ -15,7 +15,7 @@ from targeting import Catalog, Expression
 
 MISSING_SHARE = 0.1
 STRANGE_SHARE = 0.2
-# The index knows no such text, yet the visit carries a value: `!=` and `not in` hold.
+# No index knows this text, yet the visit carries a value: `!=` and `not in` hold.
 UNSEEN = "a value that no expression names"
 UNSEEN_SHARE = 0.1
 
@@ -31,7 +31,7 @@ class VisitMaker:
         self._known = gather(expression for group in parts for expression in group)
 
     def make(self, aimed_at: list[Expression]) -> dict[str, object]:
-        """A visit that has a good chance of satisfying these expressions, and others."""
+        """Makes a visit that has a good chance of satisfying these expressions, and others."""
         own = gather(aimed_at)
         visit: dict[str, object] = {}
         for name, known in self._known.items():
@@ -91,5 +91,5 @@ def predicates_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def flat(operands: list[Any]) -> list[float]:
-    """A polygon's points are pairs, a circle's operands are not."""
+    """Lists an area's numbers: a polygon's points are pairs, a circle's operands are not."""
     return list(operands[0]) if isinstance(operands[0], list | tuple) else operands

@@ -1,4 +1,4 @@
-"""Builds of snapshots: asked for, run one at a time, made live, given up, tried again.
+"""Runs builds of snapshots: asked for, run one at a time, made live, given up, tried again.
 
 A message through the broker is only a hint; `sweep` finds from the table what a lost one left.
 """
@@ -43,7 +43,8 @@ MAX_ATTEMPTS = 3
 
 
 def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
-    """False if it is not this build's turn: it was started before, or another one is running."""
+    """Runs a build; False if it is not its turn: it was started before, or another one is
+    running."""
     give_up_stale_builds()
     if not claim(build_id=build_id):
         return False
@@ -62,7 +63,8 @@ def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
 
 
 def claim(*, build_id: int) -> bool:
-    """Compare-and-set from queued to building; the constraint refuses a second one."""
+    """Claims a build by compare-and-set from queued to building; the constraint refuses a second
+    one."""
     now = timezone.now()
     waiting = SnapshotBuild.objects.filter(pk=build_id, status=Status.QUEUED)
     try:
@@ -87,7 +89,7 @@ def build_and_activate(build_id: int, progress: Progress) -> None:
             record_position(build_id, market)
             composer = Composer(market, quarantine)
             built = write_snapshot(composer=composer, folder=folder, progress=progress)
-        # Before the check: bits that flip during or after it do not fit the name any more.
+        # Named before the check: bits that flip during or after it no longer fit the name.
         snapshot_id = content_id(folder)
         check_staged(built, folder, progress)
         write_info(folder, describe(built, folder, progress.seconds))
@@ -156,8 +158,8 @@ def record_failure(build_id: int, reason: str) -> bool:
 
 
 def has_readable_snapshot() -> bool:
-    """False before the first build, after an upgrade that reads another format of the index, and
-    where only an older one can be loaded."""
+    """Tells whether what is live can be loaded. It cannot before the first build, after an upgrade
+    that reads another format of the index, and where only an older one can be loaded."""
     service = EligibilityService(settings.SNAPSHOT_DIR)
     return service.live is not None and service.recovery is None
 
@@ -169,7 +171,7 @@ def start_waiting_build() -> None:
 
 
 def give_up_stale_builds() -> list[SnapshotBuild]:
-    """Builds whose worker was lost; compare-and-set, so each is given up by one caller only."""
+    """Gives up builds whose worker was lost; by compare-and-set, so each by one caller only."""
     before = timezone.now() - STALE_AFTER
     stale = SnapshotBuild.objects.filter(status=Status.BUILDING, heartbeat_at__lt=before)
     reason = "The worker was lost in the middle of the build."
@@ -185,8 +187,8 @@ def give_up(build: SnapshotBuild, before: datetime, reason: str) -> bool:
 
 
 def sweep() -> None:
-    """Every few seconds: retries lost builds, starts one that was forgotten, is due, or replaces
-    what is damaged, publishes changed keys and records their use."""
+    """Retries lost builds, starts one that was forgotten, is due, or replaces what is damaged,
+    publishes changed keys and records their use. Called every few seconds."""
     for build in give_up_stale_builds():
         if build.attempt < MAX_ATTEMPTS:
             request_build(requested_by=build.requested_by, attempt=build.attempt + 1)

@@ -1,4 +1,4 @@
-"""What people are told about the live snapshot: how far it is, what waits, what is held back."""
+"""Tells people about the live snapshot: how far it is, what waits, what is held back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Status = SnapshotBuild.Status
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`waits_for` says why a build is due; `held_count` is of changes since a rollback,
-    `waiting_count` of those that the next record takes; `estimate` is what the last build took."""
+    """How it stands. `waits_for` says why a build is due; `held_count` is of changes since a
+    rollback, `waiting_count` of those that the next record takes; `estimate` is what the last build
+    took."""
 
     live: SnapshotBuild | None
     log: DeltaLog | None
@@ -53,8 +54,9 @@ class Move(StrEnum):
 
 
 def find_move(build: SnapshotBuild, standing: Standing, kept: Collection[str]) -> Move | None:
-    """Forward is making live, with everything that was saved since; back is rolling back, to what
-    was built. On the live one what was held back is let in. `kept`: whose files are still there."""
+    """Finds what may be done with a build: make a newer one live, with everything that was saved
+    since; roll back to an older one, as it was built; let in what was held back on the live one.
+    `kept`: whose files are still there."""
     is_checked = build.status in {Status.READY, Status.LIVE, Status.REPLACED}
     if not is_checked or build.snapshot_id not in kept:
         return None

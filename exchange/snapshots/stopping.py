@@ -52,8 +52,8 @@ def note_manifest(
 
 
 def note_changes(directory: SnapshotDirectory) -> bool:
-    """What was stopped while no record may or can be written; says whether anything was. An edge
-    that changed counts as closed: what it lets by is for records to say."""
+    """Notes what was stopped while no record may or can be written; says whether anything was. An
+    edge that changed counts as closed: what it lets by is for records to say."""
     manifest = find_named(directory)
     if manifest is None:
         return False
@@ -97,7 +97,8 @@ def add_record(stops: Stops, delta: Delta) -> Stops:
 
 
 def add_changes(stops: Stops) -> Stops:
-    """What was saved since and is in no record: above all numbers that a state may have."""
+    """Adds what was saved since and is in no record, under a number above all that a state may
+    have."""
     with one_moment() as position:
         changes = read_changes(stops.position)
         touched = find_touched(changes)
@@ -109,8 +110,9 @@ def add_changes(stops: Stops) -> Stops:
 
 
 def add_untold(stops: Stops, manifest: Manifest) -> Stops:
-    """What the new snapshot has and no record told: the older ones do not know of it. In the
-    transaction that makes it live, so a little more may be found, which the next record tells."""
+    """Adds what the new snapshot has and no record told: the older ones do not know of it. Called
+    in the transaction that makes it live, so a little more may be found, which the next record
+    tells."""
     changes = read_changes(stops.position)
     added = stops.with_touched(manifest.delta, find_touched(changes), close_edges(changes))
     return replace(added, position=manifest.position)
@@ -145,7 +147,7 @@ def add_gone(directory: SnapshotDirectory, stops: Stops, manifest: Manifest) -> 
 
 
 def find_touched(changes: Changes) -> Iterable[int]:
-    """Bookings that changed or whose campaigns did, however they are now."""
+    """Finds bookings that changed or whose campaigns did, however they are now."""
     ids = changes.ids
     campaign_ids = ids.get(ChangeKind.CAMPAIGN, set())
     booked = Booking.objects.filter(campaign_id__in=campaign_ids).order_by()

@@ -1,4 +1,4 @@
-"""The Celery tasks of snapshots; each calls one service."""
+"""Declares the Celery tasks of snapshots; each calls one service."""
 
 from celery.exceptions import SoftTimeLimitExceeded
 
@@ -26,7 +26,7 @@ def write_changes() -> None:
     try:
         deltas.write_changes()
     except SoftTimeLimitExceeded:
-        # What is too much for a delta is not tried every second for ever.
+        # Asks for a build, so that what is too much for a delta is not tried every second.
         deltas.ask_for_build("Changes took too long to be written as deltas.")
         raise
 

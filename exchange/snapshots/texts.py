@@ -1,4 +1,4 @@
-"""Expressions as a build handles them: a million texts are checked, few of them become trees."""
+"""Checks expressions as a build handles them: a million texts, few of which become trees."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Compiled = Readable | ExpressionError
 
 
 def open_catalog(catalog: Catalog) -> CompiledCatalog:
-    """What an index needs of it: names, types, and what is required. Which values people may name
-    was checked with their texts; one more of them must not need another index."""
+    """Keeps what an index needs of a catalogue: names, types, and what is required. Which values
+    people may name was checked with their texts; one more of them must not need another index."""
     rows = catalog.compiled.rows
     return CompiledCatalog(
         (name, kind, None, required, False) for name, kind, _, required, _ in rows

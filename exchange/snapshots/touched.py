@@ -1,4 +1,4 @@
-"""Which bookings a change touches, read from a market with millions of them.
+"""Finds which bookings a change touches, in a market with millions of them.
 
 Of a booking that changed, or whose campaign did, it matters whether it is served at all. No booking
 ends because a path moved: there, those that are active will do, whatever their campaigns.
@@ -17,7 +17,7 @@ from exchange.market.models import Booking, Campaign
 from exchange.snapshots.market import BOOKING_COLUMNS, BookedPair
 
 MANY = 40_000  # bookings that are not looked at one by one
-# What decides whether a booking is served, and how it is if it is.
+# The columns that decide whether a booking is served, and their values if it is.
 DECIDING = ("is_active", "retired_at", "campaign__status", "campaign__retired_at")
 SERVED = (True, None, str(Campaign.Status.LIVE), None)
 # The inner limit is never reached: it keeps Postgres from reading the whole table instead of an
@@ -40,7 +40,7 @@ COUNT_BETWEEN = BETWEEN.format(columns="count(*)")
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What one thing touches: bookings to be inserted again, by id, all of them or none; and
+    """What one change touches: bookings to be inserted again, by id, all of them or none; and
     others, which are dead at once. Too many to be in a delta anyhow are only counted."""
 
     why: str
@@ -64,7 +64,7 @@ def look(why: str, bookings: QuerySet[Booking]) -> Touched:
 
 
 def look_at_active(why: str, bookings: QuerySet[Booking], limit: int) -> Touched:
-    """Some of them may have campaigns that are not served."""
+    """Looks at active bookings; some of them may have campaigns that are not served."""
     active = bookings.filter(is_active=True, retired_at=None).order_by()
     rows = [BookedPair._make(row) for row in active.values_list(*BOOKING_COLUMNS)[:MANY]]
     return touch_active(why, rows, limit, active.count)
@@ -73,7 +73,7 @@ def look_at_active(why: str, bookings: QuerySet[Booking], limit: int) -> Touched
 def look_between(
     why: str, policy: Booking.Policy, pairs: Collection[tuple[int, int]], limit: int
 ) -> Touched:
-    """The same of bookings with this policy between pairs of publisher and advertiser."""
+    """Looks at active bookings with this policy between pairs of publisher and advertiser."""
     publisher_ids, advertiser_ids = (list(ids) for ids in zip(*pairs, strict=True))
     given: dict[str, Any] = {
         "publishers": publisher_ids,
@@ -94,7 +94,8 @@ def look_between(
 def touch_active(
     why: str, pairs: list[BookedPair], limit: int, count: Callable[[], int]
 ) -> Touched:
-    """Campaigns are looked at only where it decides whether the bookings are too many."""
+    """Collects active bookings; looks at campaigns only where it decides whether they are too
+    many."""
     if len(pairs) == MANY:
         return Touched(why, {}, set(), count())
     if len(pairs) > limit:
@@ -108,6 +109,6 @@ def touch_active(
 
 
 def is_served() -> Q:
-    """Whether a booking belongs into what is served."""
+    """Builds the condition that a booking belongs into what is served."""
     live = Campaign.objects.live().filter(pk=OuterRef("campaign_id"))
     return Q(Exists(live), is_active=True, retired_at=None)

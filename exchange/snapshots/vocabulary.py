@@ -1,4 +1,4 @@
-"""Audiences and lists as the index names them: `@audience.17`, `@list.5.in.geo.city`.
+"""Names audiences and lists as the index does: `@audience.17`, `@list.5.in.geo.city`.
 
 People of every organisation have their own names; the index has one for each thing. A condition on
 a list is a definition of its own, checked once however many expressions use it: when the list
@@ -29,8 +29,8 @@ from targeting.tree import And, Node, Not, Operand, Or, Predicate, Reference, Xn
 
 
 class Vocabulary:
-    """`audiences` are those that compile, each after what it refers to; `slots` are the conditions
-    on lists that they and other expressions use. Not thread-safe."""
+    """The names of one market. `audiences` are those that compile, each after what it refers to;
+    `slots` are the conditions on lists that they and other expressions use. Not thread-safe."""
 
     def __init__(self, market: Market, quarantine: Quarantine | None = None) -> None:
         self._market = market
@@ -65,7 +65,7 @@ class Vocabulary:
         )
 
     def _compile_tree(self, text: str, organisation_id: int | None) -> Expression:
-        """The same by way of the tree: a condition on a list becomes a name as a whole."""
+        """Compiles by way of the tree: a condition on a list becomes a name as a whole."""
         names = self._names_of(organisation_id)
         read = parse(text, self._market.catalog, definitions=names.definitions)
         if not read.references and not read.list_names:
@@ -83,8 +83,8 @@ class Vocabulary:
                 raise compiled
 
     def define_slot(self, name: str) -> Expression | None:
-        """The condition that a slot's name tells, with the list's values of now; None if there is
-        no such list any more, or its values do not fit."""
+        """Makes the condition that a slot's name tells, with the list's values of now; None if
+        there is no such list any more, or its values do not fit."""
         if name not in self.slots and name not in self._refused_slots:
             list_id, condition = read_slot(name)
             row = self._lists.get(list_id)
@@ -111,7 +111,8 @@ class Vocabulary:
         return self._compiled[name]
 
     def _check_lists(self, expression: Expression, names: Names) -> None:
-        """An unknown list keeps its name, and is refused here like in every check."""
+        """Checks conditions on lists; an unknown list keeps its name, and is refused like in every
+        check."""
         for node in walk(expression.root):
             if isinstance(node, Predicate) and node.list_name is not None:
                 if node.list_name not in names.lists:
@@ -145,9 +146,9 @@ class Vocabulary:
 
 @lru_cache(maxsize=16)
 def make_slot(condition: Predicate, row: ListRow, catalog: Catalog) -> Expression:
-    """Kept, since a version never changes: whatever else is saved must not wait until a million
-    values have been checked and printed again. Checked as a person would write it, with the list's
-    name: the errors then speak of it."""
+    """Makes a condition on a list. It is kept, since a version never changes: whatever else is
+    saved must not wait until a million values have been checked and printed again. It is checked as
+    a person would write it, with the list's name: the errors then speak of it."""
     listed = load_values(row.id, row.current_number, row.type)
     text = Expression(replace(condition, list_name="it"), catalog).text
     parse(text, catalog, lists={"it": listed})
@@ -160,7 +161,7 @@ def audience_name(audience_id: int) -> str:
 
 
 def slot_name(node: Predicate, names: Names) -> str:
-    """`list.5.not_in.geo.city`, with the parts of the operator joined."""
+    """Writes `list.5.not_in.geo.city`, with the parts of the operator joined."""
     list_id = names.lists.rows[str(node.list_name)][0]
     words = ["not"] * node.negated + ["count"] * node.counted + node.operator.split()
     return f"list.{list_id}.{'_'.join(words)}.{node.attribute}"

@@ -1,4 +1,4 @@
-"""What is saved and not served yet: told to people who compare the two."""
+"""Finds what is saved and not served yet, for people who compare the two."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ NAMED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """`saved_at` is when the campaign in question was saved, if that is among what waits;
-    `number` is the delta that brings it, `estimate` what a build takes, where one is waited for."""
+    """What waits. `saved_at` is when the campaign in question was saved, if that is among what
+    waits; `number` is the delta that brings it, `estimate` what a build takes, where one is waited
+    for."""
 
     number: int
     saved_at: datetime | None
@@ -26,7 +27,7 @@ class Waiting:
 
 
 def find_waiting(campaign: Campaign | None = None) -> Waiting | None:
-    """None: everything that is saved is in the last record."""
+    """Finds what waits; None: everything that is saved is in the last record."""
     log = DeltaLog.objects.first()
     if log is None:
         return None
@@ -44,7 +45,7 @@ def find_waiting(campaign: Campaign | None = None) -> Waiting | None:
 
 
 def is_among(campaign: Campaign, position: str) -> bool:
-    """Whether it, or one of its bookings, changed since."""
+    """Tells whether the campaign, or one of its bookings, changed since."""
     ids = read_changes(position).ids
     if campaign.pk in ids.get(ChangeKind.CAMPAIGN, ()):
         return True

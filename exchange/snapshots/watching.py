@@ -1,4 +1,4 @@
-"""What operators are warned of: builds that fail, and saved changes that nobody serves.
+"""Watches for what operators are warned of: builds that fail, saved changes that nobody serves.
 
 Looked at every second by the thread that looks at everything (`site.health`); a scrape reads what
 it saw last.
@@ -17,16 +17,16 @@ from exchange.snapshots.models import DeltaLog, SnapshotBuild
 
 @dataclass(frozen=True, slots=True)
 class Builds:
-    """`failed` are those since the last one that succeeded. `waiting_seconds` is how long a saved
-    change has been waiting for its delta; what a rollback holds back does not wait."""
+    """How builds go. `failed` are those since the last one that succeeded. `waiting_seconds` is how
+    long a saved change has been waiting for its delta; what a rollback holds back does not wait."""
 
     failed: int
     waiting_seconds: float
 
 
 class BuildWatch:
-    """Changes carry no time, so it remembers since when it has seen the same delta be the last
-    one while something waits. Not thread-safe: one thread looks."""
+    """Looks at builds. Changes carry no time, so it remembers since when it has seen the same delta
+    be the last one while something waits. Not thread-safe: one thread looks."""
 
     def __init__(self) -> None:
         self._waits_for = 0

@@ -29,7 +29,7 @@ from exchange.web.filters import CampaignFilter
 
 MOST_SORTED = 2_000
 ROWS_PER_PIECE = 1_000
-# What a column is sorted by; the id parts those that are alike.
+# The field that each column is sorted by; the id decides between equal ones.
 SORT_FIELDS = {"name": "name", "ends": "ends", "bid": "bid_cpm"}
 SORT_LABELS = {"name": "name", "ends": "end", "bid": "bid"}
 # Filters after which no index has the rows in the order of a column.

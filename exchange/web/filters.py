@@ -1,4 +1,5 @@
-"""What lists can be narrowed by. Every filter lives in the address, so that a list can be shared.
+"""Defines what lists can be narrowed by. Every filter lives in the address, so a list can be
+shared.
 
 A value that makes no sense (an unknown status in an old link) is ignored and the list says so by
 showing the filter as not set.
@@ -167,7 +168,7 @@ class FindingFilter(ListFilter):
 
     @property
     def is_opened(self) -> bool:
-        """Whether single findings are asked for, not causes."""
+        """Tells whether single findings are asked for, not causes."""
         return not self.chosen.keys().isdisjoint({"cause", "campaign"})
 
     def apply(self, findings: QuerySet[BookingFinding]) -> QuerySet[BookingFinding]:
@@ -190,7 +191,7 @@ class BookingFilter(ListFilter):
     status = status_field()
 
     def apply(self, bookings: BookingQuerySet, campaigns: CampaignQuerySet) -> BookingQuerySet:
-        """`campaigns` are those that the bookings are of."""
+        """Narrows bookings; `campaigns` are those that the bookings are of."""
         chosen = self.chosen
         bookings = bookings.search(chosen.get("q", ""), campaigns)
         if publisher := chosen.get("publisher"):

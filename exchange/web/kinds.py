@@ -1,4 +1,4 @@
-"""The kinds that have pages which every kind has alike: retire, show the past. By their slugs."""
+"""Lists, by their slugs, the kinds that share pages which every kind has: retire, show the past."""
 
 from __future__ import annotations
 

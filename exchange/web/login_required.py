@@ -1,4 +1,4 @@
-"""Who is not logged in is led to the log-in, and from there to a page that can be read."""
+"""Leads who is not logged in to the log-in, and from there to a page that can be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 class LogInMiddleware(LoginRequiredMiddleware):
-    """A form that is sent after its session has ended leads back to the page where it stands: its
+    """Leads a form that is sent after its session has ended back to the page where it stands: its
     own address may answer nothing but forms."""
 
     def handle_no_permission(

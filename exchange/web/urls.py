@@ -1,4 +1,4 @@
-"""The addresses of the pages."""
+"""Lists the addresses of the pages."""
 
 from django.conf import settings
 from django.contrib.auth.views import LogoutView

@@ -1,5 +1,5 @@
-"""Values as people paste, upload and download them: one a line, or several with commas, as CSV
-writes them.
+"""Reads and writes values as people paste, upload and download them: one a line, or several with
+commas, as CSV writes them.
 
 A value that begins with a quote ends with one, and has two for each inside: nothing is taken off
 silently. What is wrong is told with its line.
@@ -34,7 +34,7 @@ class GivenValues:
     lines: array[int] = field(default_factory=lambda: array("L"))
 
     def place(self, error: BadValueError) -> ValidationError:
-        """What a service says about one of them, with its line."""
+        """Says what a service says about one of them, with its line."""
         return ValidationError(f"Line {self.lines[error.position]:,}: {error.messages[0]}")
 
 
@@ -75,20 +75,20 @@ def write_value(value: str | int) -> str:
 
 
 def quote_lines(text: str) -> str:
-    """Lines of a value each; those that would be read as something else are put in quotes."""
+    """Puts lines that would be read as something else than a value in quotes."""
     return NEEDS_QUOTES.sub(lambda found: '"' + found[0].replace('"', '""') + '"', text)
 
 
 def load_lines(list_id: int, number: int) -> bytes:
-    """A version as a file that `read_values` reads; whoever asks at the same time is given the same
-    bytes."""
+    """Writes a version as a file that `read_values` reads; whoever asks at the same time is given
+    the same bytes."""
     with _writing:
         return _write_lines(list_id, number)
 
 
 @lru_cache(maxsize=2)  # a version never changes; at most what may be uploaded, 66 MB, each
 def _write_lines(list_id: int, number: int) -> bytes:
-    """Joined by Postgres: a million Python texts take ten times as long, and 80 MB."""
+    """Has Postgres join the values: a million Python texts take ten times as long, and 80 MB."""
     joined = Func(F("values"), Value("\n"), function="array_to_string", output_field=TextField())
     versions = ValueListVersion.objects.filter(value_list_id=list_id, number=number)
     text: str = versions.values_list(joined, flat=True).get()

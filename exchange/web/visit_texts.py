@@ -1,4 +1,4 @@
-"""A visit that someone pastes, read with the place of every mistake."""
+"""Reads a visit that someone pastes, with the place of every mistake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE_BID_REQUEST = """{
 }"""
 MAX_VISIT_CHARACTERS = 64 * 1024
 WORD = re.compile(r"\w+")
-# What Python's reader says, in words for people who do not read Python.
+# Says what Python's reader says in words for people who do not read Python.
 MISTAKES = {
     "Expecting value": "A value is expected here. Texts stand in double quotes.",
     "Expecting property name": "A name in double quotes is expected here.",
@@ -55,7 +55,7 @@ class VisitProblemError(Exception):
 
 
 def read_visit(text: str) -> dict[str, Any]:
-    """A JSON object, strictly: what other readers would refuse is refused here too."""
+    """Reads a JSON object, strictly: what other readers would refuse is refused here too."""
     try:
         visit = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
@@ -72,8 +72,8 @@ def read_visit(text: str) -> dict[str, Any]:
 
 
 def unwrap(document: dict[str, Any]) -> dict[str, Any]:
-    """What an ad server asks, taken from a log or the documents, is a visit or a bid request with
-    a publisher beside it."""
+    """Unwraps what an ad server asks, taken from a log or the documents: a visit or a bid request
+    with a publisher beside it."""
     publisher, inner = document.get("publisher"), document.get("bid_request")
     if isinstance(publisher, str) and isinstance(inner, dict):
         return inner
@@ -84,7 +84,8 @@ def unwrap(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_mistake(text: str, error: json.JSONDecodeError) -> TextProblem:
-    """The reader names one character; the word around it is what the person looks for."""
+    """Describes a mistake. The reader names one character; the word around it is what the person
+    looks for."""
     word = WORD.match(text, error.pos)
     length = len(word[0]) if word else 1
     said = next((said for start, said in MISTAKES.items() if error.msg.startswith(start)), "")
@@ -97,6 +98,6 @@ def refuse_constant(name: str) -> None:
 
 
 def write_example() -> str:
-    """One line per object: short enough to see at once, easy enough to change."""
+    """Writes one line per object: short enough to see at once, easy enough to change."""
     lines = [f"  {json.dumps(name)}: {json.dumps(part)}" for name, part in EXAMPLE_VISIT.items()]
     return "{\n" + ",\n".join(lines) + "\n}"

@@ -1,5 +1,5 @@
-"""A page for whoever opens the address of a form: a reload or a bookmark after the session's end
-asks with GET for what only takes POST."""
+"""Shows a page to whoever opens the address of a form: a reload or a bookmark after the session's
+end asks with GET for what only takes POST."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from exchange.market.models.revised import Revised, keep_revisions, while_kept
 from exchange.market.models.uses import WithExpression, index_uses
 from exchange.market.querysets import AudienceQuerySet
 
-# As the language writes names after @ and $. The index's own names stay its own.
+# Names as the language writes them after @ and $. The index keeps the reserved ones for itself.
 MARK_NAME = r"^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*\Z"
 RESERVED = r"^(edge|audience|list|reach)\."
 NAME_RULES = [
@@ -25,7 +25,8 @@ NAME_RULES = [
 
 @keep_revisions()
 class Audience(Revised, WithExpression):
-    """Its organisation's people use it by name; those of the exchange's operator, everybody."""
+    """A named expression. Its organisation's people use it; one of the operator's, everybody
+    does."""
 
     organisation = models.ForeignKey(
         "accounts.Organisation", on_delete=models.PROTECT, related_name="audiences"

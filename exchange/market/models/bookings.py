@@ -70,7 +70,7 @@ class Booking(Revised):
 
     objects = BookingQuerySet.as_manager()
 
-    standing: str  # filled by `findings.status` only, and so is this
+    standing: str  # filled by `findings.status` only, like `blocked_by`
     blocked_by: str
 
     class Meta:
@@ -101,7 +101,7 @@ class Booking(Revised):
             models.Index(fields=["publisher", "-id"], name="booking_by_publisher"),
             models.Index(fields=["advertiser", "-id"], name="booking_by_advertiser"),
             models.Index(fields=["publisher", "advertiser"], name="booking_by_pair"),
-            # Has all that deltas need of bookings whose paths move, which may be 20,000.
+            # Covers all that deltas read of bookings whose paths move, up to 20,000 of them.
             models.Index(
                 fields=["publisher", "advertiser", "policy"],
                 include=["id", "campaign", "hop_limit"],

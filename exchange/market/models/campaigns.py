@@ -70,7 +70,7 @@ class Campaign(Revised, WithExpression):
 
     booking_count: int  # filled by `with_booking_count` only
     ends: datetime  # filled by `with_end` only
-    standing: str  # filled by `findings.status` only, and so is this
+    standing: str  # filled by `findings.status` only, like `blocked_by`
     blocked_by: str
 
     class Meta:
@@ -103,7 +103,7 @@ class Campaign(Revised, WithExpression):
         ]
         indexes = [
             models.Index(fields=["status", "-id"], name="campaign_by_status"),
-            # Of a million, those that have ended are the oldest, and those to come are few.
+            # Find what the flight decides: campaigns that have ended, and the few that are to come.
             models.Index(fields=["-ends_at", "-id"], name="campaign_by_end", condition=LIVE),
             models.Index(
                 fields=["advertiser", "-ends_at", "-id"],
@@ -115,7 +115,7 @@ class Campaign(Revised, WithExpression):
             GinIndex(fields=["labels"], name="campaign_labels"),
             GinIndex(Words("name"), name="campaign_name_words"),
             GinIndex(aim_words(), name="campaign_aim_words"),
-            # What the list can be sorted by.
+            # Serve the columns that the list can be sorted by.
             models.Index(fields=["name", "id"], name="campaign_sort_name", condition=while_kept()),
             models.Index(
                 fields=["bid_cpm", "id"], name="campaign_sort_bid", condition=while_kept()
@@ -136,10 +136,10 @@ class Campaign(Revised, WithExpression):
         return self.status == Campaign.Status.DRAFT
 
     def is_ended(self, at: datetime) -> bool:
-        """Follows from the flight: nobody has to end a campaign."""
+        """Tells whether the flight is over: nobody has to end a campaign."""
         return self.ends_at is not None and self.ends_at <= at
 
     def clean(self) -> None:
-        """Also a constraint, but here the message lands at the field."""
+        """Checks the flight; a constraint does too, but here the message lands at the field."""
         if self.starts_at and self.ends_at and self.ends_at <= self.starts_at:
             raise ValidationError({"ends_at": "The campaign must end after it starts."})

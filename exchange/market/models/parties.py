@@ -10,7 +10,7 @@ from django.db.models import Q
 from exchange.market.models.revised import Revised, keep_revisions
 from exchange.market.querysets import PartyQuerySet
 
-# Seller ids are quoted into expressions, logs and file names: nothing that needs escaping.
+# Seller ids are quoted into expressions, logs and file names, so they need no escaping.
 SELLER_ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]*\Z"
 DOMAIN = r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])\Z"
 

@@ -1,4 +1,4 @@
-"""What everything that people edit has in common: a version, an end, and a kept past.
+"""Gives everything that people edit a version, an end, and a kept past.
 
 Triggers do it, so that bulk and raw SQL cannot get around it: they count the version up, write a
 revision per changed row (once per statement), and refuse to delete.
@@ -14,7 +14,7 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 
-# Book-keeping: a save that changes nothing else is not a change.
+# Columns of book-keeping: a save that changes nothing else is not a change.
 NOT_CONTENT = ("version", "created_at", "updated_at", "updated_by", "uses", "uses_digest")
 COUNT_UP = "NEW.version = OLD.version + 1; RETURN NEW;"
 REFUSE_DELETE = """
@@ -26,7 +26,8 @@ Kept = TypeVar("Kept", bound="Revised")
 
 
 class Revised(models.Model):
-    """`version` is the lock of optimistic saving: only triggers change it, by one per change."""
+    """What people edit. `version` is the lock of optimistic saving: only triggers change it, by one
+    per change."""
 
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -78,7 +79,7 @@ def keep_revisions(*, leave_out: Sequence[str] = ()) -> Callable[[type[Kept]], t
             pghistory.InsertEvent(),
             pghistory.UpdateEvent(condition=changed),
             exclude=[name for name in not_kept if name in names],
-            # Who and from where, copied into the row: a context that grows later stays out of it.
+            # Copies who and from where into the row: what is added to a context later stays out.
             context_field=pghistory.ContextJSONField(),
             context_id_field=pghistory.ContextUUIDField(),
             append_only=True,

@@ -14,7 +14,8 @@ from exchange.market.querysets import TestVisitQuerySet
 
 @keep_revisions()
 class TestVisit(Revised):
-    """Run whenever its campaign is saved; belongs to the campaign's organisation."""
+    """A visit with its expected outcome, run whenever its campaign is saved; belongs to the
+    campaign's organisation."""
 
     __test__: ClassVar[bool] = False  # no test case, whatever pytest thinks of the name
 

@@ -1,4 +1,4 @@
-"""What an expression uses, kept beside it, so that nobody parses a million texts to find it.
+"""Keeps what an expression uses beside it, so that nobody parses a million texts to find it.
 
 `uses` holds words: `attribute:geo.country`, `audience:17`, `list:5`, and `list:5:geo.city:in` for
 how a list is used. `uses_digest` names the text that they were taken from: a row whose text was
@@ -23,7 +23,7 @@ class WithExpression(models.Model):
 
 
 def index_uses(name: str) -> list[models.Index]:
-    """The second index holds the rows whose uses are not known: none, nearly always."""
+    """Lists the indexes; the second one holds rows whose uses are not known: nearly always none."""
     return [
         GinIndex(fields=["uses"], name=f"{name}_uses"),
         models.Index(fields=["id"], name=f"{name}_unread", condition=has_unread_uses()),

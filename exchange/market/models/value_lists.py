@@ -21,7 +21,7 @@ MAX_VALUES = 1_000_000
 
 @keep_revisions()
 class ValueList(Revised):
-    """`current_number` names the version in use; `value_count` is that version's."""
+    """A named list. `current_number` names the version in use; `value_count` is that version's."""
 
     class Type(models.TextChoices):
         STRING = "string", "Texts"
@@ -65,9 +65,10 @@ class ValueList(Revised):
 
 
 class ValueListVersion(models.Model):
-    """Values sorted and without repetition, integers in digits. `added_count` and `removed_count`
-    compare it with the version before, and the first of both are named, so that nobody has to read
-    a million values to say what changed. Written once: triggers refuse everything else."""
+    """One version: values sorted and without repetition, integers in digits. `added_count` and
+    `removed_count` compare it with the version before, and the first of both are named, so that
+    nobody has to read a million values to say what changed. Written once: triggers refuse all
+    else."""
 
     value_list = models.ForeignKey(
         ValueList, on_delete=models.PROTECT, related_name="versions", db_index=False

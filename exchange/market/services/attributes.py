@@ -1,4 +1,4 @@
-"""Saving and retiring attributes of the catalogue, which is one for all."""
+"""Saves and retires attributes of the catalogue, which is one for all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from targeting.catalog import CatalogError
 def save_attribute(
     *, attribute: Attribute, by: User, expected_version: int | None = None
 ) -> Attribute:
-    """Name and type stay for ever. A domain may be closed only around the values in use."""
+    """Saves an attribute. Name and type stay for ever; a domain may be closed only around the
+    values in use."""
     require_change(by, attribute)
     hold_names(alone=[CATALOGUE])
     before = lock_before(attribute, expected_version)
@@ -46,7 +47,7 @@ def retire_attribute(
 
 
 def check_compiles(attribute: Attribute) -> None:
-    """The engine has the last word on names, types and domains."""
+    """Asks the engine, which has the last word on names, types and domains."""
     try:
         as_engine_attribute(attribute)
     except (CatalogError, TypeError, ValueError) as error:

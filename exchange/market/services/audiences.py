@@ -1,4 +1,4 @@
-"""Saving and retiring audiences. Who uses one knows it by name, so that stays while it is used."""
+"""Saves and retires audiences. Expressions refer to one by name, so that stays while it is used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from exchange.market.uses import note_uses
 def save_audience(
     *, audience: Audience, by: User, expected_version: int | None = None, confirmed: bool = False
 ) -> Audience:
-    """Test visits of the campaigns that use it are run; failing ones must be confirmed."""
+    """Saves an audience; runs the test visits of campaigns that use it. Failing ones must be
+    confirmed."""
     require_change(by, audience)
     hold_own_names(audience)
     before = lock_before(audience, expected_version)
@@ -61,7 +62,8 @@ def hold_own_names(row: Audience | ValueList) -> None:
 
 
 def refuse_shared_name(row: Audience | ValueList) -> None:
-    """A name means one thing to each organisation: its own and the operator's are apart."""
+    """Refuses a name with two meanings: an organisation's own names and the operator's are
+    apart."""
     others = type(row)._default_manager.filter(name=row.name, retired_at=None)
     others = others.exclude(pk=row.pk).exclude(organisation_id=row.organisation_id)
     if not row.organisation.is_operator:

@@ -1,4 +1,4 @@
-"""Saving and retiring bookings."""
+"""Saves and retires bookings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def save_booking(*, booking: Booking, by: User, expected_version: int | None = N
 @one_save()
 def book_publishers(*, campaign: Campaign, publishers: Sequence[Party], by: User) -> list[Booking]:
     """Makes bookings as they are by default, with all of the publishers or with none."""
-    # All at once, and before the campaign: one after the other would break the order of locks.
+    # Held all at once, before the campaign: one by one would break the order of locks.
     hold(Party, [campaign.advertiser_id, *(publisher.pk for publisher in publishers)])
     require_change(by, campaign)
     return [
@@ -58,7 +58,7 @@ def hold_ends_and_path(booking: Booking) -> None:
 
 
 def check_pins(booking: Booking) -> None:
-    """Pinned edges lead from the publisher to the advertiser, one after the other."""
+    """Refuses pinned edges that do not lead from the publisher to the advertiser, edge by edge."""
     edges = Edge.objects.kept().in_bulk(booking.pinned_edges)
     missing = [str(pk) for pk in booking.pinned_edges if pk not in edges]
     if missing:

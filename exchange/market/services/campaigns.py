@@ -1,4 +1,4 @@
-"""Saving and retiring campaigns. Test visits run on what goes live or changes what is live; failing
+"""Saves and retires campaigns. Test visits run on what goes live or changes what is live; failing
 ones must be confirmed. Stopping is never refused."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def save_campaign(
     expected_version: int | None = None,
     confirmed: bool = False,
 ) -> Campaign:
-    """Drafts stay out of snapshots, and so do changes to them."""
+    """Saves a campaign. Drafts stay out of snapshots, and so do changes to them."""
     hold_references(campaign, "advertiser")
     require_change(by, campaign)
     hold_names(of=[owner_id_of(campaign)])
@@ -38,7 +38,7 @@ def save_campaign(
 def retire_campaign(
     *, campaign: Campaign, by: User, expected_version: int | None = None
 ) -> Campaign:
-    """Its bookings stay as they are and are served no longer."""
+    """Retires a campaign; its bookings stay as they are and are served no longer."""
     require_change(by, campaign)
     lock_before(campaign, expected_version)
     retire(campaign, by)
@@ -46,7 +46,7 @@ def retire_campaign(
 
 
 def serves_more(campaign: Campaign, before: Campaign) -> bool:
-    """Whether other visits, or visits at other times, may get it than before."""
+    """Tells whether other visits, or visits at other times, may get the campaign than before."""
     if not campaign.is_live:
         return False
     goes_live = not before.is_live or before.expression != campaign.expression

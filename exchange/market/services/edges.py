@@ -1,4 +1,4 @@
-"""Saving and retiring edges."""
+"""Saves and retires edges."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> E
 
 @one_save()
 def retire_edge(*, edge: Edge, by: User, expected_version: int | None = None) -> Edge:
-    """Bookings over the cheapest path take another one; pinned ones could not."""
+    """Retires an edge, unless bookings pin it: those over the cheapest path take another one."""
     require_change(by, edge)
     lock_before(edge, expected_version)
     refuse_to_break_pins(edge)

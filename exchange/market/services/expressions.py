@@ -1,4 +1,4 @@
-"""Checking the expression of what is about to be saved, while its names are held."""
+"""Checks the expression of what is about to be saved, while its names are held."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def note_own_expression(row: Campaign | Edge, before: Campaign | Edge | None) ->
 
 
 def is_serving(row: Campaign | Edge) -> bool:
-    """Whether its expression can decide about visits."""
+    """Tells whether the row's expression can decide about visits."""
     return row.is_live if isinstance(row, Campaign) else row.is_active

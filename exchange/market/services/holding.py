@@ -1,4 +1,4 @@
-"""What a save relies on stays as it is until the save is over: the locks of all services.
+"""Takes the locks of all services: what a save relies on stays as it is until the save is over.
 
 One order for all, so that nobody waits in a circle: parties, names, edges, campaigns, then the row
 itself (`saving.lock_before`), then the values that its expression names. Of one kind they are taken
@@ -18,16 +18,16 @@ from exchange.market.models import Revised
 
 Row = TypeVar("Row", bound=Revised)
 
-# Any number that nothing else in this database locks pairs under.
+# The first of two lock keys: any number that nothing else in this database uses as such.
 NAMES_LOCK = 7_301
 CATALOGUE = 0  # beside the ids of organisations, which begin with 1
 LARGEST_KEY = 2**31
 
 
 def hold_names(*, of: Iterable[int | None] = (), alone: Iterable[int | None] = ()) -> None:
-    """What attributes, audiences and lists mean: the catalogue's, the operator's, and those of the
-    organisations `of`, which others may read as well. Whoever changes or ends names holds those of
-    their organisation `alone`.
+    """Locks what attributes, audiences and lists mean: the catalogue's names, the operator's, and
+    those of the organisations `of`, which others may read as well. Whoever changes or ends names
+    holds those of their organisation `alone`.
 
     Locks on organisations, not on the audiences themselves: a circle may close over audiences that
     neither of two saves names. An organisation waits for its own people and the operator only.
@@ -45,7 +45,8 @@ def hold_names(*, of: Iterable[int | None] = (), alone: Iterable[int | None] = (
 
 
 def hold(model: type[Row], ids: Iterable[int | None]) -> dict[int, Row]:
-    """These rows as they are now: nobody changes or retires them meanwhile."""
+    """Reads these rows as they are now, and keeps everyone from changing or retiring them
+    meanwhile."""
     wanted = sorted({pk for pk in ids if pk is not None})
     if not wanted:
         return {}
@@ -71,7 +72,7 @@ def hold_references(row: Revised, *names: str) -> None:
 
 
 def refuse_retired(row: Row, before: Row | None, *names: str) -> None:
-    """Nothing new refers to what is retired. What referred to it before may still be changed."""
+    """Refuses a new reference to what is retired; a reference that was there before may stay."""
     for name in names:
         attname = f"{name}_id"
         referred_id = getattr(row, attname)

@@ -1,4 +1,4 @@
-"""Saving and retiring parties."""
+"""Saves and retires parties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exchange.market.services.saving import lock_before, one_save, retire, save_
 
 @one_save()
 def save_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
-    """A new party has no edges yet; a changed one may be named in answers."""
+    """Saves a party. Only one whose expressions use no name of its organisation may change it."""
     require_change(by, party)
     before = lock_before(party, expected_version)
     party.full_clean()
@@ -37,7 +37,8 @@ def retire_party(*, party: Party, by: User, expected_version: int | None = None)
 
 
 def refuse_to_lose_names(party: Party) -> None:
-    """Audiences and lists are found by name in the organisation that a party belongs to."""
+    """Refuses to move a party whose expressions use names of its organisation: they would be
+    lost."""
     count = count_uses_of_organisation(party)
     if count:
         raise ValidationError(
@@ -50,7 +51,7 @@ def refuse_to_lose_names(party: Party) -> None:
 
 
 def find_standing(party: Party) -> str:
-    """What would be left without its party, in words."""
+    """Says in words what would be left without its party."""
     counts = {
         "edges": Edge.objects.kept().filter(Q(seller=party) | Q(buyer=party)).count(),
         "campaigns": Campaign.objects.kept().filter(advertiser=party).count(),

@@ -1,5 +1,5 @@
-"""What all saves share: the transaction, the lock, the version that the person saw, the name under
-the change.
+"""Holds what all saves share: the transaction, the lock, the version that the person saw, the name
+under the change.
 
 Optimistic: the row is locked for the save only, and a save that was made from an older version is
 refused with both. Nothing is ever overwritten unseen.
@@ -23,14 +23,15 @@ from exchange.uniqueness import save_unique
 
 Row = TypeVar("Row", bound=Revised)
 
-# Brings what was saved to the servers. A name: who does it stands above the market.
+# The task that brings what was saved to the servers, by name: its app stands above the market.
 WRITE_CHANGES = "snapshots.write_changes"
-# Postgres' words for a circle of locks, and for a lock that did not come in time.
+# Postgres' codes for a circle of locks, and for a lock that did not come in time.
 NOT_GRANTED = frozenset({"40P01", "55P03"})
 
 
 class StaleSaveError(ValidationError):
-    """Somebody saved meanwhile. `yours` is what was to be saved, `theirs` what is there now."""
+    """Says that somebody saved meanwhile. `yours` is what was to be saved, `theirs` what is there
+    now."""
 
     def __init__(self, yours: Revised, theirs: Revised, expected_version: int) -> None:
         super().__init__(
@@ -45,8 +46,9 @@ class StaleSaveError(ValidationError):
 
 @contextmanager
 def one_save() -> Iterator[None]:
-    """All of a service's changes or none. Services take their locks in one order (`holding`); what
-    SQL by hand holds, or for too long, is no fault of the person's, who only has to save again."""
+    """Makes all of a service's changes, or none. Services take their locks in one order
+    (`holding`), so a lock that is not granted is held by SQL by hand, or for too long: no fault of
+    the person's, who only has to save again."""
     try:
         with transaction.atomic():
             yield
@@ -60,11 +62,11 @@ def one_save() -> Iterator[None]:
 
 
 def lock_before(row: Row, expected_version: int | None) -> Row | None:
-    """The row as it is, kept so until the transaction ends; None if it is new. Without an expected
-    version the one that `row` was read with counts."""
+    """Reads the row as it is and locks it until the transaction ends; None if it is new. Without an
+    expected version the one that `row` was read with counts."""
     if row._state.adding:
         return None
-    # Without a join: after a wait it would be the old row's, beside the new row.
+    # No join: after a wait the joined row would be the old row's, beside the new row.
     before: Row = type(row)._default_manager.select_for_update().get(pk=row.pk)
     expected = row.version if expected_version is None else expected_version
     if before.version != expected:

@@ -1,6 +1,6 @@
-"""Saved test visits: kept per campaign, run with the plain evaluator when it goes live or changes
-while it is, and on every save of an audience or a list that it uses. Each has its time, so that it
-means the same tomorrow."""
+"""Saves test visits of a campaign, and runs them with the plain evaluator: when the campaign goes
+live or changes while it is, and on every save of an audience or a list that it uses. Each has its
+time, so that it means the same tomorrow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ MAX_VISITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`is_eligible` is about the campaign's expression alone: no path, no flight."""
+    """What a test visit showed. `is_eligible` is about the campaign's expression alone: no path, no
+    flight."""
 
     test_visit: TestVisit
     is_eligible: bool
@@ -50,7 +51,8 @@ class Outcome:
 
 
 class FailingVisitsError(ValidationError):
-    """Saving would go against saved test visits; save again with `confirmed` to do it anyway."""
+    """Refuses a save that goes against saved test visits, unless it is sent again with
+    `confirmed`."""
 
     def __init__(self, outcomes: Iterable[Outcome], run_count: int) -> None:
         self.outcomes = tuple(outcomes)
@@ -62,7 +64,8 @@ class FailingVisitsError(ValidationError):
 def save_test_visit(
     *, test_visit: TestVisit, by: User, expected_version: int | None = None
 ) -> TestVisit:
-    """It may fail when it is saved: that is how a wrong campaign is shown to be wrong."""
+    """Saves a test visit. It may fail when it is saved: that is how a wrong campaign is shown to be
+    wrong."""
     require_change(by, test_visit)
     hold_campaign(test_visit)
     before = lock_before(test_visit, expected_version)
@@ -93,8 +96,8 @@ def retire_test_visit(
 
 
 def settle_visit(document: object) -> dict[str, Any]:
-    """The visit to keep: that of a bid request's one imp, and with the time of now where it says
-    none, because a visit that followed the clock would pass by day and fail by night."""
+    """Makes the visit to keep: that of a bid request's one imp, and with the time of now where it
+    says none, because a visit that followed the clock would pass by day and fail by night."""
     if not isinstance(document, dict):
         raise ValidationError({"visit": "A visit is a JSON object."})
     try:
@@ -112,7 +115,7 @@ def settle_visit(document: object) -> dict[str, Any]:
 
 
 def run_test_visits(*, campaign: Campaign, expression: Expression | None = None) -> list[Outcome]:
-    """All of them, in the order of their names."""
+    """Runs all test visits of a campaign, in the order of their names."""
     visits = list(campaign.test_visits.kept().order_by("name"))
     if not visits:
         return []
@@ -166,7 +169,8 @@ def find_visits_using(words: set[str]) -> list[TestVisit]:
 def run_with(
     visits: Iterable[TestVisit], names: Mapping[int | None, Names], catalog: Catalog
 ) -> Iterator[Outcome]:
-    """A campaign whose expression no longer compiles is quarantined, and asked nothing."""
+    """Runs test visits by campaign. Skips a campaign whose expression no longer compiles: it is
+    quarantined."""
     reader = ExpressionReader(catalog, names.__getitem__)
     for campaign, own in groupby(visits, key=lambda visit: visit.campaign):
         try:

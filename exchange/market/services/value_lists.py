@@ -1,4 +1,4 @@
-"""Saving and retiring value lists. Values come as a whole, or some are added and removed; every new
+"""Saves and retires value lists. Values come as a whole, or some are added and removed; every new
 version keeps how it differs from the one before."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_VALUE_CHARACTERS = 1_000
 NOT_EMPTY = "A list needs at least one value."
 TOO_MANY = f"A list has at most {MAX_VALUES:,} values."
 INTEGER_RANGE = range(-(2**63), 2**63)
-# As one text: as a list, the statement alone would have a million constants to parse.
+# Passes the values as one text: as a list, the statement would have a million constants to parse.
 INSERT_VERSION = """
     INSERT INTO market_valuelistversion
         (value_list_id, number, values, added_count, removed_count, first_added, first_removed,
@@ -36,7 +36,7 @@ INSERT_VERSION = """
 
 
 class BadValueError(ValidationError):
-    """One of the values that were given cannot be kept; `position` counts them from 0."""
+    """Refuses one of the values that were given; `position` counts them from 0."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__({"values": message})
@@ -45,7 +45,8 @@ class BadValueError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class CleanValues:
-    """Sorted, without repetition; `duplicate_count` of those that were given are left out."""
+    """Values sorted, without repetition; `duplicate_count` of those that were given are left
+    out."""
 
     values: Values
     duplicate_count: int
@@ -53,8 +54,8 @@ class CleanValues:
 
 @dataclass(frozen=True, slots=True)
 class ValuesDifference:
-    """`duplicate_count` are values that were given twice or, to be added, were there already;
-    `missing_count` are those that were to be removed and were not there."""
+    """What a save changes. `duplicate_count` are values that were given twice or, to be added, were
+    there already; `missing_count` are those that were to be removed and were not there."""
 
     added_count: int
     removed_count: int
@@ -155,7 +156,8 @@ def retire_value_list(
 
 
 def compare_values(*, value_list: ValueList, values: Iterable[str | int]) -> ValuesDifference:
-    """What saving these values would add and remove; raises `ValidationError` like the save."""
+    """Finds what saving these values would add and remove; raises `ValidationError` like the
+    save."""
     current: Values = () if value_list._state.adding else current_values(value_list)
     given = clean_whole(value_list, values)
     return replace(difference_of(current, given.values), duplicate_count=given.duplicate_count)
@@ -215,7 +217,7 @@ def write_version(
 
 
 def as_array_text(values: Iterable[str | int]) -> str:
-    """Postgres's own form of an array."""
+    """Writes values in Postgres's own form of an array."""
     escaped = (str(value).replace("\\", "\\\\").replace('"', '\\"') for value in values)
     return "{" + ",".join(f'"{text}"' for text in escaped) + "}"
 

@@ -1,4 +1,4 @@
-"""One client's connection: requests are answered in the order in which they come.
+"""Serves one client's connection: requests are answered in the order in which they come.
 
 Nothing here waits. Reading stops while an answer is under way or its reader is slow, so that a
 client cannot ask for more than it takes.
@@ -41,19 +41,19 @@ PLAIN_HEAD = (
 )
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 WRITE_BUFFER_BYTES = 512 * 1024
-# What is read and answered in one go; then others have their turn.
+# How much is read and answered in one go; then others have their turn.
 PIECE_BYTES = 8 * 1024
 TURN_SECONDS = 0.001
-# A reader that takes less than this while it is waited for takes nothing.
+# A client that takes less than this while it is waited for counts as taking nothing.
 LEAST_TAKEN_BYTES = 16 * 1024
 AT_ONCE = struct.pack("ii", 1, 0)
-# States of TCP, as Linux numbers them: it was reset; it will send no more, and may have gone.
+# States of TCP, as Linux numbers them: reset by the client; the client sends no more.
 TCP_CLOSE, TCP_CLOSE_WAIT = 7, 8
 CLIENT_GONE = "499"  # as nginx counts them
 
 
 class HttpConnection(asyncio.Protocol):
-    """Belongs to the loop's thread, and to its `Crowd` from its first moment to its last."""
+    """A connection. Belongs to the loop's thread, and to its `Crowd` from start to end."""
 
     __slots__ = (
         "_active_at",
@@ -120,7 +120,7 @@ class HttpConnection(asyncio.Protocol):
         self._crowd.go_on_soon(self)
 
     def eof_received(self) -> bool:
-        """Who sends no more may still wait for answers."""
+        """Notes that the client sends no more; it may still wait for answers."""
         self._is_client_done = True
         if self._has_ended:
             return False
@@ -147,7 +147,7 @@ class HttpConnection(asyncio.Protocol):
         self.go_on()
 
     def expire(self) -> None:
-        """It took too long, or has to make room: with a word where one can still be said."""
+        """Ends a connection that is late or has to make room, with a word where one can be said."""
         if self._is_choked and self._has_taken():
             self._crowd.wait_for(self, self._crowd.limits.reading_seconds)
         elif self._is_choked or self._has_ended or self._reader.is_turned_away:
@@ -170,7 +170,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self) -> None:
-        """An answer that breaks off must not look like a whole one: the client sees a reset."""
+        """Resets the connection: an answer that breaks off must not look like a whole one."""
         self._has_ended = True
         self._crowd.leave(self)
         if self._task or self._transport.get_write_buffer_size():
@@ -180,7 +180,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.abort()
 
     def _has_taken(self) -> bool:
-        """Whether the client took a good part of what waits for it since the last time."""
+        """Tells whether the client took a good part of what waits for it since the last time."""
         before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
         taken = before - self._unsent
         return taken >= LEAST_TAKEN_BYTES or (taken > 0 and not self._unsent)
@@ -239,7 +239,7 @@ class HttpConnection(asyncio.Protocol):
         self._reader.feed(piece)
 
     def _await_client(self) -> None:
-        """The next word is the client's; from a request's first byte on it has only so long."""
+        """Waits for the client's next word; from a request's first byte on it has only so long."""
         reader, limits = self._reader, self._crowd.limits
         if reader.stage is Stage.BETWEEN:
             self._late_for = None
@@ -284,11 +284,11 @@ class HttpConnection(asyncio.Protocol):
             self._reader.ready.clear()
 
     def _begin(self, request: Request, answer: Download | Steps) -> None:
-        """Short steps are over at once; a task goes on with the others."""
+        """Takes a first step, which ends a short answer; a task goes on with the others."""
         if not isinstance(answer, Download) and (reply := take_step(request, answer)) is not None:
             self._send(request, reply)
         else:
-            # It is not the client now who keeps us waiting.
+            # From here on it is not the client who keeps us waiting.
             self._late_for = None
             self._crowd.settle(self)
             self._task = asyncio.get_running_loop().create_task(self._finish(request, answer))
@@ -309,7 +309,7 @@ class HttpConnection(asyncio.Protocol):
         return write_head(self._crowd.date, status, fields, keeps_alive=request.keeps_alive)
 
     async def _finish(self, request: Request, answer: Download | Steps) -> None:
-        """An answer that takes a while; others are answered between its parts."""
+        """Sends an answer that takes a while; others are answered between its parts."""
         try:
             if isinstance(answer, Download):
                 await self._send_pieces(request, answer)
@@ -374,7 +374,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 def ask_route(request: Request) -> Answer:
-    """The answer, or the problem that there is, which is counted."""
+    """Gets the route's answer, or the problem that there is, which is counted."""
     try:
         if request.problem is None:
             return request.route.answer(request)
@@ -388,7 +388,7 @@ def ask_route(request: Request) -> Answer:
 
 
 def take_step(request: Request, steps: Steps) -> Reply | None:
-    """None as long as it was not the last one."""
+    """Takes one step of an answer; None as long as it was not the last one."""
     try:
         next(steps)
     except StopIteration as done:

@@ -1,4 +1,4 @@
-"""All connections of a process: who is late, who is idle, and who gives way when it is full.
+"""Watches all connections of a process: who is late, who is idle, who gives way when it is full.
 
 Only connections that keep the process waiting are looked at closely: in the middle of a request, or
 of an answer that nobody takes. Most requests come in one piece and are answered before the loop
@@ -62,7 +62,8 @@ class Line:
         return len(self._deadlines)
 
     def join(self, connection: HttpConnection, deadline: float) -> HttpConnection | None:
-        """Who is in it keeps its place. Gives the one that has to leave if it is too long now."""
+        """Puts a connection in line, where one that is in keeps its place; returns the one that has
+        to leave if the line is too long now."""
         self._deadlines[connection] = deadline
         neighbours = self._by_address.setdefault(connection.address, {})
         neighbours[connection] = None
@@ -88,18 +89,19 @@ class Line:
 
 
 class Crowd:
-    """Belongs to the loop's thread. A connection is late while it keeps us waiting; when too many
-    are, the one that began first has to go: whoever just began is rather in time."""
+    """All connections. Belongs to the loop's thread. A connection is late while it keeps us
+    waiting; when too many are, the one that began first has to go: whoever just began is rather in
+    time."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.is_ending = False
-        # Held for a step of a long answer: one of them is taken in a turn of the loop.
+        # Held for a step of a long answer: one such step is taken per turn of the loop.
         self.step = asyncio.Lock()
         self.date = b""
         self.now = 0.0
         self._going_on: list[HttpConnection] = []
-        # All, those silent for the longest time first.
+        # All connections, those silent for the longest time first.
         self._present = Line(limits.most_connections, limits.most_connections_per_address)
         self._late = Line(limits.most_late, limits.most_late_per_address)
         self._parting = Line(limits.most_late, limits.most_late_per_address)
@@ -109,7 +111,7 @@ class Crowd:
         return len(self._present)
 
     def enter(self, connection: HttpConnection) -> None:
-        """It is new, or has asked for something."""
+        """Notes a connection that is new, or has asked for something."""
         self._present.leave(connection)
         silent = self._present.join(connection, self.now + self.limits.idle_seconds)
         if silent is not None:
@@ -120,18 +122,18 @@ class Crowd:
             line.leave(connection)
 
     def wait_for(self, connection: HttpConnection, seconds: float) -> None:
-        """It is late from now on, for so long at most."""
+        """Counts a connection as late from now on, for so long at most."""
         first = self._late.join(connection, self.now + seconds)
         if first is not None:
             self._late.leave(first)
             first.expire()
 
     def settle(self, connection: HttpConnection) -> None:
-        """It is late no longer."""
+        """Counts a connection as late no longer."""
         self._late.leave(connection)
 
     def part_from(self, connection: HttpConnection, seconds: float) -> None:
-        """It has been told everything, and may take a moment to read it."""
+        """Gives a connection that has been told everything a moment to read it."""
         self._late.leave(connection)
         first = self._parting.join(connection, self.now + seconds)
         if first is not None:
@@ -151,7 +153,7 @@ class Crowd:
             try:
                 connection.go_on()
             except Exception:
-                # Others wait behind it.
+                # Goes on: others wait behind it.
                 logger.exception("A connection failed; the others go on")
                 connection.abort()
 
@@ -164,7 +166,7 @@ class Crowd:
             try:
                 self._look_around(is_long=turn % TICKS_PER_LOOK == 0)
             except Exception:
-                # Without this there would be no deadlines any more.
+                # Goes on: without this task there would be no deadlines any more.
                 logger.exception("What watches connections failed; it goes on")
 
     def _look_around(self, *, is_long: bool) -> None:
@@ -183,7 +185,8 @@ class Crowd:
             self.close_idle(self.now)
 
     def close_idle(self, now: float = math.inf) -> None:
-        """Who has asked for nothing for too long at that moment, or everybody who does not ask."""
+        """Closes connections that have asked for nothing for too long at that moment; by default
+        all that ask for nothing."""
         for connection in self._present.overdue(now):
             if connection.is_idle:
                 connection.close()

@@ -1,4 +1,4 @@
-"""What a connection and an endpoint tell each other: requests, replies, and what a route is."""
+"""Defines what a connection and an endpoint tell each other: requests, replies, routes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Request:
         self.problem: ProblemError | None = None
 
     def with_body(self, body: bytes) -> Request:
-        """The same request once more, with another body, as it was read."""
+        """Copies the request as it was read, with another body."""
         made = Request.__new__(Request)
         made.route = self.route
         made.address = self.address
@@ -105,7 +105,8 @@ def write_problem(problem: ProblemError) -> Reply:
 def write_head(
     date: bytes, status: HTTPStatus, fields: Mapping[str, str], *, keeps_alive: bool
 ) -> bytes:
-    """`Connection: keep-alive` is for callers of HTTP/1.0, who take no answer for a no."""
+    """Writes an answer's head. Says `keep-alive`, because callers of HTTP/1.0 take silence for a
+    no."""
     lines = [HEAD % (status.value, status.phrase.encode(), date)]
     lines += [f"{name}: {value}\r\n".encode("latin-1") for name, value in fields.items()]
     lines.append(b"Connection: keep-alive\r\n\r\n" if keeps_alive else b"Connection: close\r\n\r\n")

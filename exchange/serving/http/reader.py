@@ -33,10 +33,10 @@ SINGLE = frozenset((b"host", b"authorization"))
 MOST_HEADERS = 100
 FIELD_BYTES = 4  # beside name and value
 MOST_BLANK_BYTES = 1024
-# Chunks of a single byte each have several bytes of framing.
+# Bounds framing: a chunk of a single byte has several bytes of it.
 FRAMING_PER_BYTE = 16
-# Heads of a connection that are kept for the next request: who sends another one each time is not
-# worth the while.
+# Heads of a connection that are kept for its next requests. A client that sends another head each
+# time gains nothing from more.
 MOST_KEPT_HEADS = 8
 UPGRADING = frozenset((b"connection", b"upgrade", b"http2-settings"))
 
@@ -44,10 +44,10 @@ UPGRADING = frozenset((b"connection", b"upgrade", b"http2-settings"))
 class Routes(Protocol):
     @property
     def nowhere(self) -> Route:
-        """The route of requests whose address is not known."""
+        """Gives the route of requests whose address is not known."""
 
     def find(self, target: bytes, request: Request) -> Route:
-        """The route of an address, `nowhere` if there is none; notes path and query."""
+        """Finds the route of an address, `nowhere` if there is none; notes path and query."""
 
 
 class Stage(Enum):
@@ -60,8 +60,8 @@ class Stage(Enum):
 
 
 class RequestReader:
-    """One connection's. `ready` are requests to answer, in their order: whole ones, and refused
-    ones as soon as they are. `number` counts the requests that began."""
+    """Reads one connection's requests. `ready` are requests to answer, in their order: whole ones,
+    and refused ones as soon as they are. `number` counts the requests that began."""
 
     __slots__ = (
         "_address",
@@ -115,8 +115,8 @@ class RequestReader:
             self._admit()
 
     def _read_repeated(self, data: bytes) -> bool:
-        """Whether these bytes are a whole request with the head of the one before it. The parser
-        stands between two requests then, and need not know of it."""
+        """Reads a whole request with the head of the one before it, and tells whether these bytes
+        are one. The parser stands between two requests then, and need not know of it."""
         if self._repeated is None or self.stage is not Stage.BETWEEN or self._framing_bytes:
             return False
         request = self._repeated.read(data)
@@ -193,7 +193,7 @@ class RequestReader:
 
     @property
     def is_turned_away(self) -> bool:
-        """Whether the body that is being read belongs to a request that was refused."""
+        """Tells whether the body that is being read belongs to a request that was refused."""
         return self.stage is Stage.BODY and self._request.problem is not None
 
     def _begin(self) -> None:
@@ -207,7 +207,7 @@ class RequestReader:
         self.wants_continue = False
 
     def on_message_begin(self) -> None:
-        """The parser goes on to the end of the bytes that it was given, also after a refusal."""
+        """Begins a request, unless one was refused: the parser goes on to the end of its bytes."""
         if self.stage is Stage.OVER:
             return
         self._begin()
@@ -218,7 +218,7 @@ class RequestReader:
         self._target += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Fields that follow the last chunk come too late to have a say."""
+        """Notes a field; those that follow the last chunk come too late to have a say."""
         if self.stage is not Stage.HEAD:
             return
         name = name.lower()
@@ -275,7 +275,8 @@ class RequestReader:
             self.ready.append(request)
 
     def _find_fault(self, request: Request, headers: dict[bytes, bytes]) -> ProblemError | None:
-        """What makes it unclear where the request ends or whose it is, or is too much of it."""
+        """Finds what makes it unclear where the request ends or whose it is, or is too much of
+        it."""
         if self._head_bytes + len(self._target) > self._head_limit or len(headers) > MOST_HEADERS:
             return head_too_large(self._head_limit)
         if request.speaks_1_0:

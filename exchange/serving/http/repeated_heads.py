@@ -1,4 +1,4 @@
-"""What a client sends again and again: heads that differ in the length of the body alone.
+"""Reads what a client sends again and again: heads that differ in the length of the body alone.
 
     POST /api/v1/eligibility HTTP/1.1 .. Content-Length: 1463 .. {"publisher": ..
     '-- before ------------------------------------------'    '- after '
@@ -32,8 +32,8 @@ class RepeatedHead:
 
     @classmethod
     def of(cls, data: bytes, request: Request) -> RepeatedHead | None:
-        """`data` are the bytes that the parser made this request of. None: its like is the
-        parser's."""
+        """Keeps the head of `data`, the bytes that the parser made this request of. None: requests
+        like it are left to the parser."""
         end = data.find(HEAD_END) + len(HEAD_END)
         head = data[:end]
         if end + len(request.body) != len(data) or end > LONGEST_HEAD:
@@ -45,7 +45,7 @@ class RepeatedHead:
         return cls(head[:first], head[end:], request.with_body(b""))
 
     def read(self, data: bytes) -> Request | None:
-        """The request that these bytes are, if the head is this one and the body is whole."""
+        """Makes the request of these bytes, if their head is this one and the body is whole."""
         before, after = self._before, self._after
         if not data.startswith(before):
             return None

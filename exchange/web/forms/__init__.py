@@ -1,4 +1,4 @@
-"""Forms check input and hold a row that a service then saves."""
+"""Holds the forms: they check input and hold a row that a service then saves."""
 
 from exchange.web.forms.market import BookingForm, CampaignForm, EdgeForm, PartyForm
 from exchange.web.forms.picking import CampaignPicker, campaign_label

@@ -1,4 +1,4 @@
-"""A form with an expression, checked with the other fields: errors appear together."""
+"""Defines a form with an expression, checked with the other fields: errors appear together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from targeting import ExpressionError
 
 
 class ExpressionForm(SavingForm):
-    """`problems` says what is wrong with the expression and where."""
+    """A form with an expression; `problems` says what is wrong with it and where."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -20,15 +20,17 @@ class ExpressionForm(SavingForm):
         self.fields["expression"].required = False
 
     def owner_id(self) -> int | None:
-        """The organisation whose audiences and lists the expression may use."""
+        """Finds the organisation whose audiences and lists the expression may use."""
         raise NotImplementedError
 
     def own_name(self) -> str | None:
-        """What the expression will be known by; for audiences, which must not use themselves."""
+        """Says what the expression will be known by; for audiences, which must not use
+        themselves."""
         return None
 
     def is_stopped(self) -> bool:
-        """Whether what is saved serves nothing: it may keep a text that no longer compiles."""
+        """Tells whether what is saved serves nothing: it may keep a text that no longer
+        compiles."""
         return False
 
     def clean_expression(self) -> str:

@@ -1,4 +1,4 @@
-"""The forms of parties, edges, campaigns and bookings.
+"""Defines the forms of parties, edges, campaigns and bookings.
 
 Each offers only what may be chosen: the own side of a trade belongs to the person's organisation,
 the other side may be any party by name.
@@ -26,7 +26,7 @@ MINUTES = "%Y-%m-%dT%H:%M"
 
 
 class FlightInput(forms.DateTimeInput):
-    """The browser's own picker, to the minute, in UTC."""
+    """A field with the browser's own picker, to the minute, in UTC."""
 
     def __init__(self) -> None:
         super().__init__(format=MINUTES, attrs={"type": "datetime-local", "data-utc": ""})
@@ -134,7 +134,7 @@ class CampaignForm(ExpressionForm):
         return self.keep_seconds("ends_at")
 
     def keep_seconds(self, name: str) -> datetime | None:
-        """The picker knows minutes only: a minute that was left alone keeps its seconds."""
+        """Keeps the seconds of a minute that was left alone: the picker knows minutes only."""
         given: datetime | None = self.cleaned_data[name]
         before: datetime | None = getattr(self.instance, name)
         if given and before and given == before.replace(second=0, microsecond=0):
@@ -178,7 +178,7 @@ class BookingForm(SavingForm):
             self.offer_new()
 
     def keep_pair(self) -> None:
-        """A booking is the pair; another pair is another booking."""
+        """Fixes campaign and publisher: a booking is the pair; another pair is another booking."""
         self.fields["campaign"].disabled = self.fields["publisher"].disabled = True
         self.initial["campaign"] = self.instance.campaign
         pins = cast("forms.TypedChoiceField", self.fields["pins"])

@@ -1,4 +1,5 @@
-"""Choosing by name: from a menu while there are few, by typing where a menu would be too long.
+"""Lets people choose by name: from a menu while there are few, by typing where it would be too
+long.
 
 A menu of twenty thousand names takes a second to write and more to read. What was chosen is sent as
 its number from a menu or an address, as its name from a typed field: names are unique.
@@ -18,7 +19,7 @@ MENU_LIMIT = 12
 
 
 class NameInput(forms.TextInput):
-    """Suggestions come while typing, from an address that takes the text under the field's name."""
+    """A field that suggests while one types, from an address that takes the text under its name."""
 
     def __init__(self, options: str) -> None:
         super().__init__(attrs={"autocomplete": "off", "placeholder": "Type a part of the name"})
@@ -28,7 +29,7 @@ class NameInput(forms.TextInput):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         listed = f"{(attrs or {}).get('id', name)}_options"
-        # The form around it may have its own target, which is inherited where nothing is said.
+        # Names a target: else that of the form around it would be inherited.
         asking = {
             "data-combobox": True,
             "hx-get": self.options,
@@ -52,7 +53,7 @@ class NamedChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
     """One of the rows that the form offers, all with a unique `name`."""
 
     def offer(self, rows: QuerySet[Any], options: str) -> None:
-        """`options` is the address of suggestions, if they are too many for a menu."""
+        """Offers rows; `options` is the address of suggestions, if they are too many for a menu."""
         self.queryset = rows.order_by("name")
         if rows.order_by().values("pk")[: MENU_LIMIT + 1].count() > MENU_LIMIT:
             self.widget = NameInput(options)

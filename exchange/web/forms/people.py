@@ -1,5 +1,5 @@
-"""The forms of API keys and people. What may be chosen depends on the administrator's organisation;
-the services check it again."""
+"""Defines the forms of API keys and people. What may be chosen depends on the administrator's
+organisation; the services check it again."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]
         return cast("Organisation", chosen)
 
     def take_complaints(self, error: ValidationError) -> None:
-        """What a service refuses, at the field that it is about if the form shows it."""
+        """Shows what a service refuses, at the field that it is about if the form has it."""
         for name, complaints in error.update_error_dict({}).items():
             self.add_error(name if name in self.fields else None, complaints)
 

@@ -1,4 +1,4 @@
-"""Choosing a campaign by typing, among more of them than a menu could list."""
+"""Lets people choose a campaign by typing, among more of them than a menu could list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report pages take from the address: days, publisher, campaign."""
+"""Reads what the report pages take from the address: days, publisher, campaign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def day_field(label: str) -> forms.DateField:
 
 
 class PlainSelect(forms.Select):
-    """Written at once: Django's own takes two templates for each of hundreds of publishers."""
+    """A menu that is written at once: Django's own takes two templates for each of hundreds of
+    publishers."""
 
     def render(
         self,

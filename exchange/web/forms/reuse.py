@@ -1,4 +1,5 @@
-"""The forms of what others use by name: audiences, value lists, attributes; and of test visits."""
+"""Defines the forms of what others use by name: audiences, value lists, attributes; of test
+visits."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 
 
 def offer_organisations(form: SavingForm) -> None:
-    """Operators act for everyone; everybody else for their own organisation, unasked."""
+    """Offers organisations: operators act for everyone; everybody else for their own, unasked."""
     if is_exchange_operator(form.person):
         field = cast("NamedChoice", form.fields["organisation"])
         field.offer(Organisation.objects.all(), reverse("organisation-options"))
@@ -140,7 +141,7 @@ class ChangeValuesForm(forms.Form):
         self.visits_run = 0
 
     def change(self, value_list: ValueList, by: User) -> ValuesDifference | None:
-        """None if it cannot be: then the form says why."""
+        """Changes the list; None if it cannot be changed: then the form says why."""
         given = GivenValues()
         try:
             given = read_values(self.cleaned_data["text"])

@@ -1,4 +1,4 @@
-"""What all forms of the market share: their person, the version they began with, and the save.
+"""Holds what all forms of the market share: their person, the version they began with, the save.
 
 Whatever a service refuses becomes part of the form, which is shown again with everything that was
 typed: nothing is lost by an error.
@@ -50,7 +50,7 @@ class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def shown(self) -> list[forms.BoundField]:
-        """The fields that a page lists one after the other."""
+        """Lists the fields that a page shows one after the other."""
         return [self[name] for name in self.fields if not self[name].is_hidden]
 
     @property
@@ -61,8 +61,8 @@ class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
         return 422 if self.errors else 200
 
     def take_stale_save(self, stale: StaleSaveError) -> None:
-        """Both versions are shown, and the next save starts from theirs: whoever saves then has
-        seen what it replaces."""
+        """Shows both versions, and has the next save start from theirs: whoever saves then has seen
+        what it replaces."""
         self.stale = stale
         self.rivalries = compare_versions(self, stale.theirs)
         data = cast("QueryDict", self.data).copy()
@@ -71,12 +71,13 @@ class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
         self.add_error(None, stale)
 
     def take_problems(self, error: ExpressionError) -> None:
-        """What is wrong with the expression; a form without one has no place to show it."""
+        """Takes what is wrong with the expression; a form without one has no place to show it."""
         raise error
 
 
 def confirmation() -> forms.BooleanField:
-    """Shown with the test visits that a save would make fail (`_failing_visits.html`)."""
+    """Makes the field that is shown with the test visits that a save would make fail
+    (`_failing_visits.html`)."""
     return forms.BooleanField(label="Save although these test visits fail", required=False)
 
 
@@ -133,7 +134,7 @@ def save_form(form: SavingForm, save: Callable[..., object]) -> bool:
 
 
 def take_complaints(form: SavingForm, error: ValidationError) -> None:
-    """A complaint about a field that the form does not show is one about the form."""
+    """Shows complaints; one about a field that the form does not show is about the form."""
     if not hasattr(error, "error_dict"):
         form.add_error(None, error)
         return

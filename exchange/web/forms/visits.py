@@ -1,4 +1,4 @@
-"""The form of “Try a visit”."""
+"""Defines the form of “Try a visit”."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class VisitForm(forms.Form):
         cast("CampaignPicker", self.fields["campaign"]).campaigns = campaigns
 
     def clean_visit(self) -> list[GivenVisit]:
-        """One, or one for each impression of a bid request."""
+        """Reads one visit, or one for each impression of a bid request."""
         try:
             document = read_visit(self.cleaned_data["visit"].replace("\r\n", "\n"))
             return read_given(document, load_catalog())
@@ -56,12 +56,12 @@ class VisitForm(forms.Form):
             raise forms.ValidationError(problem.detail) from None
 
     def clean_imp(self) -> int:
-        """Counted from 1. A number that was left from another bid request is the first one."""
+        """Reads a number from 1; one that was left from another bid request means the first."""
         count, number = len(self.cleaned_data.get("visit", ())), self.cleaned_data["imp"]
         return number if number and 1 <= number <= count else 1
 
     def clean(self) -> dict[str, Any]:
-        """A publisher's people learn about a campaign where it is booked with them, only there."""
+        """Refuses a campaign of others where it is not booked with a publisher of the person's."""
         chosen = super().clean() or self.cleaned_data
         campaign, publisher = chosen.get("campaign"), chosen.get("publisher")
         if campaign and publisher and not may_explain(self.person, campaign, publisher):

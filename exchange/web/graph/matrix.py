@@ -1,5 +1,5 @@
-"""A matrix as squares of an SVG: each says its pass rate, or how many edges it stands for while
-visits are not counted yet."""
+"""Draws a matrix as squares of an SVG: each says its pass rate, or how many edges it stands for
+while visits are not counted yet."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class Pair:
 
 
 def list_pairs(matrix: Matrix) -> list[Pair]:
-    """Those that lose most visits first, those of most edges while nothing is counted."""
+    """Lists pairs, those that lose most visits first, those of most edges while nothing is
+    counted."""
     names = dict(matrix.sellers) | dict(matrix.buyers)
     pairs = [
         Pair(names[seller], names[buyer], cell) for (seller, buyer), cell in matrix.cells.items()

@@ -1,4 +1,4 @@
-"""A drawing as boxes, lines, arcs and bands: from the layout's columns to coordinates of an SVG."""
+"""Draws boxes, lines, arcs and bands: from the layout's columns to coordinates of an SVG."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CycleLabel:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Of a seller whose buyers are all advertisers: they hang at its box."""
+    """The advertisers of a seller who sells to nobody else: they hang at its box."""
 
     d: str
     css: str
@@ -113,7 +113,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """`is_counted`: widths and colours say something."""
+    """A drawing. `is_counted`: widths and colours say something."""
 
     width: float
     height: float
@@ -160,7 +160,7 @@ def make_links(
     bands: frozenset[int],
     counts: EdgeCounts,
 ) -> tuple[Link, ...]:
-    """Those with most visits first, so that they begin at the top."""
+    """Makes links, those with most visits first, so that they begin at the top."""
     trunk = {sale.edge_id: counts.of(sale.edge_id) for sale in sales}
     most = max((count.passed for count in trunk.values() if count), default=0)
     ordered = sorted(sales, key=lambda sale: -(passed_of(trunk[sale.edge_id])))
@@ -220,12 +220,13 @@ def is_node(slot: Slot) -> bool:
 
 
 def drawing_order(line: Line) -> tuple[bool, float]:
-    """Narrow lines are not covered by wide ones; exceptions lie above everything."""
+    """Orders lines: narrow ones are not covered by wide ones; exceptions lie above everything."""
     return line.css in EXCEPTIONS, -line.width
 
 
 def place_columns(content: Content, beside: int) -> tuple[list[float], list[float], float]:
-    """Left edges and widths, and the width of all: columns share what their labels leave free."""
+    """Finds left edges and widths, and the width of all: columns share what their labels leave
+    free."""
     widths: list[float] = []
     for slots in content.drawing.columns:
         nodes = [slot.node for slot in slots if is_node(slot)]
@@ -302,7 +303,7 @@ def make_band(content: Content, node: int, x: float, top: float, height: float) 
 def make_lane(
     content: Content, lane: Lane, lefts: Sequence[float], widths: Sequence[float]
 ) -> Line:
-    """Out of the seller, straight through the bends' columns, into the buyer."""
+    """Draws a line out of the seller, straight through the bends' columns, into the buyer."""
     parts = []
     for number, (one, other) in enumerate(pairwise(lane.slots)):
         x0, x1 = lefts[one.column] + widths[one.column], lefts[other.column]
@@ -333,7 +334,7 @@ def make_line(content: Content, link: Link, more: str, d: str) -> Line:
 def make_arcs(
     content: Content, lefts: Sequence[float], widths: Sequence[float]
 ) -> tuple[list[Line], list[CycleLabel]]:
-    """Beside the column of their cycle, those that close one last and in red."""
+    """Draws arcs beside the column of their cycle, those that close one last and in red."""
     lines: list[Line] = []
     labels: list[CycleLabel] = []
     for arc, x, reach, (y0, y1) in place_arcs(content, lefts, widths):

@@ -1,4 +1,4 @@
-"""Which pictures there are: of a graph that is small enough, and of a party's surroundings."""
+"""Makes the pictures: of a graph that is small enough, and of a party's surroundings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AROUND_SPACING = Spacing(least=22, node_gap=6)
 
 
 def picture_trunk(person: User, trunk: Trunk) -> Picture | None:
-    """None if there is nothing to draw."""
+    """Draws the trunk; None if there is nothing to draw."""
     if not trunk.nodes:
         return None
     counts = read_seen_counts(person)
@@ -62,14 +62,15 @@ def picture_around(person: User, around: Around) -> Picture:
 
 
 def name_columns(count: int) -> list[str]:
-    """The database knows publishers, intermediaries and advertisers, and no finer words."""
+    """Writes titles: the database knows publishers, intermediaries and advertisers, no finer
+    words."""
     inner = [*ORDINALS, *("Further" for _ in range(count))][: max(0, count - 2)]
     titles = ["Publishers", *(f"{ordinal} intermediaries" for ordinal in inner)]
     return [*titles, "Last intermediaries"][:count]
 
 
 def read_visits(person: User) -> dict[int, int]:
-    """Of publishers, on the last day that was counted."""
+    """Reads visits of publishers on the last day that was counted."""
     days = last_reported_days()
     if days is None:
         return {}

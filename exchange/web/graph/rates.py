@@ -1,4 +1,4 @@
-"""Pass rates as five steps of colour; the normal ones are weak: colour is for exceptions."""
+"""Shows pass rates as five steps of colour; the normal ones are weak: colour is for exceptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rate_class(count: EdgeCount | None) -> str:
 
 
 def short(number: int) -> str:
-    """For labels: 19.2k."""
+    """Shortens a number for labels: 19.2k."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             return f"{number / size:.1f}{letter}"

@@ -1,4 +1,5 @@
-"""What templates need beyond Django: navigation, roles, how we write ages, numbers and states."""
+"""Gives templates what they need beyond Django: navigation, roles, how we write ages, numbers and
+states."""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
 
 
 def list_of(name: KindName, icon: str = "", **limits: Any) -> Item:
-    """The list of a kind; its icon is called as its addresses begin, if nothing is said."""
+    """Makes the item of a kind's list; its icon is called as its addresses begin, if nothing is
+    said."""
     kind = KINDS[name]
     return Item(kind.label, kind.url_name("list"), icon or kind.folder, kind.folder, **limits)
 
@@ -114,7 +116,7 @@ ITEMS = [
 
 @register.simple_tag(takes_context=True)
 def form_token(context: RequestContext) -> SafeString:
-    """For forms that make a secret: sent twice, they make one."""
+    """Writes a hidden field for forms that make a secret: sent twice, they make one."""
     token = new_token(context["user"])
     return format_html('<input type="hidden" name="{}" value="{}">', TOKEN_FIELD, token)
 
@@ -157,7 +159,7 @@ register.filter("is_operator", is_exchange_operator)
 
 @register.filter
 def named_for(other: User | None, user: Person) -> str:
-    """Who did something, as this person may know it."""
+    """Names who did something, as this person may know it."""
     if other is None:
         return "nobody named"
     return str(other) if may_name(user, other) else "someone of another organisation"
@@ -165,7 +167,7 @@ def named_for(other: User | None, user: Person) -> str:
 
 @register.simple_tag(takes_context=True)
 def party_link(context: RequestContext, party: Party) -> SafeString | str:
-    """A party's name, as a link for those to whom its page exists."""
+    """Writes a party's name, as a link for those to whom its page exists."""
     if not may_see(context["user"], party):
         return party.name
     return format_html('<a href="{}">{}</a>', reverse("party-detail", args=[party.pk]), party.name)
@@ -173,7 +175,7 @@ def party_link(context: RequestContext, party: Party) -> SafeString | str:
 
 @register.simple_tag
 def address(kind: str, page: str, row: Model) -> str:
-    """Of a page about one row: `{% address "edge" "history" edge %}`."""
+    """Finds the address of a page about one row: `{% address "edge" "history" edge %}`."""
     return reverse(f"{kind}-{page}", args=[row.pk])
 
 
@@ -185,7 +187,8 @@ def badge(status: str, label: str = "") -> SafeString:
 
 @register.filter
 def status_badge(row: Campaign | Booking) -> SafeString:
-    """Of a row that comes with its status (`findings.status`), and why it does not serve."""
+    """Writes the badge of a row that comes with its status (`findings.status`), and why it does not
+    serve."""
     label = Status(row.standing).label
     reason = tell_reason(row)
     said = format_html(' <span class="soft small">{}</span>', reason) if reason else ""
@@ -194,7 +197,7 @@ def status_badge(row: Campaign | Booking) -> SafeString:
 
 @register.filter
 def of(told: dict[int, list[Told]], row: Model) -> list[Told]:
-    """What belongs to one row: `{{ told|of:booking }}`."""
+    """Finds what belongs to one row: `{{ told|of:booking }}`."""
     return told.get(row.pk, [])
 
 
@@ -222,7 +225,7 @@ def active_badge(is_active: bool) -> SafeString:
 
 @register.filter
 def code_quotes(text: object) -> SafeString:
-    """Messages quote what one writes in backticks."""
+    """Shows as code what messages quote in backticks."""
     parts = str(text).split("`")
     return format_html_join(
         "",
@@ -233,7 +236,7 @@ def code_quotes(text: object) -> SafeString:
 
 @register.filter
 def source_words(source: str) -> str:
-    """From where a change came."""
+    """Says from where a change came."""
     return SOURCES[source]
 
 
@@ -244,7 +247,7 @@ def number(value: int | None) -> str:
 
 @register.filter
 def share(percent: float, digits: int = 0) -> str:
-    """Never rounded to all or nothing: `{{ row.percent|share:1 }}`."""
+    """Writes a share, never rounded to all or nothing: `{{ row.percent|share:1 }}`."""
     least = 10**-digits
     if 0 < percent < least:
         return f"under {least:.{digits}f} %"
@@ -254,13 +257,13 @@ def share(percent: float, digits: int = 0) -> str:
 
 @register.filter
 def minus(count: int, shown: Sized) -> int:
-    """How many there are beside those that are shown."""
+    """Counts how many there are beside those that are shown."""
     return count - len(shown)
 
 
 @register.filter
 def counted(things: str, count: int) -> str:
-    """The plural, or its singular for one: `{{ "parties"|counted:1 }}`."""
+    """Writes the plural, or its singular for one: `{{ "parties"|counted:1 }}`."""
     if count != 1:
         return things
     if things == "people":
@@ -270,7 +273,7 @@ def counted(things: str, count: int) -> str:
 
 @register.filter
 def age(moment: datetime | None) -> SafeString | str:
-    """How long ago (or ahead), with the exact time in UTC on hover."""
+    """Says how long ago (or ahead), with the exact time in UTC on hover."""
     if moment is None:
         return UNKNOWN
     seconds = (timezone.now() - moment).total_seconds()
@@ -280,7 +283,7 @@ def age(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def since(moment: datetime | None) -> SafeString | str:
-    """How old something is: an age without the word ago."""
+    """Says how old something is: an age without the word ago."""
     if moment is None:
         return UNKNOWN
     return stamp(moment, describe_seconds((timezone.now() - moment).total_seconds()))
@@ -288,7 +291,7 @@ def since(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def when(at: datetime | None) -> SafeString | str:
-    """In the time zone of the reader's browser, which a script writes in; in UTC without it."""
+    """Writes a time in the time zone of the reader's browser, by a script; in UTC without it."""
     if at is None:
         return UNKNOWN
     return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"), local="minute")
@@ -296,7 +299,7 @@ def when(at: datetime | None) -> SafeString | str:
 
 @register.filter
 def when_day(at: datetime | None) -> SafeString | str:
-    """The same, to the day."""
+    """Writes a time likewise, to the day."""
     if at is None:
         return UNKNOWN
     return stamp(at, at.astimezone(UTC).strftime("%Y-%m-%d"), local="day")
@@ -304,7 +307,7 @@ def when_day(at: datetime | None) -> SafeString | str:
 
 @register.filter
 def moment(value: datetime) -> SafeString:
-    """With the day of the week, which schedules go by."""
+    """Writes a time with the day of the week, which schedules go by."""
     return stamp(value, value.astimezone(UTC).strftime("%a %Y-%m-%d %H:%M"))
 
 
@@ -334,7 +337,7 @@ def seconds(value: float) -> str:
 
 @register.filter
 def took(later: datetime | None, earlier: datetime | None) -> str:
-    """How long something took: `{{ build.finished_at|took:build.started_at }}`."""
+    """Says how long something took: `{{ build.finished_at|took:build.started_at }}`."""
     if later is None or earlier is None:
         return UNKNOWN
     seconds = (later - earlier).total_seconds()

@@ -1,1 +1,2 @@
-"""Today: what needs somebody, one row for each cause, with what can be done about it beside it."""
+"""Makes the rows of Today: what needs somebody, one for each cause, with what can be done about
+it."""

@@ -1,4 +1,4 @@
-"""Rows of what is to be tidied up: no visits are lost by it, or nobody can say how many."""
+"""Tells what is to be tidied up: no visits are lost by it, or nobody can say how many."""
 
 from __future__ import annotations
 

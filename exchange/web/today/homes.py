@@ -1,4 +1,5 @@
-"""Which rows are whose: what a role can do something about, in the order of what it looks for."""
+"""Says which rows are whose: what a role can do something about, in the order of what it looks
+for."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """`checked_at`: when bookings were last looked through for what blocks them; None: not yet."""
+    """A person's rows. `checked_at`: when bookings were last looked through for what blocks them;
+    None: not yet."""
 
     losing: list[Matter]
     chores: list[Matter]
@@ -39,7 +41,7 @@ class Today:
 
     @property
     def is_calm(self) -> bool:
-        """Only what was looked for can be said not to be there."""
+        """Tells whether nothing is there; only what was looked for can be said not to be."""
         return self.checked_at is not None and not self.losing and not self.chores
 
 
@@ -75,5 +77,6 @@ def tell_all(tellers: Iterable[Teller], person: User) -> Iterator[Matter]:
 
 
 def by_stake(matter: Matter) -> tuple[bool, int]:
-    """What is not known in visits but urgent (a failed build) comes first, then by visits."""
+    """Orders rows: what is urgent without known visits (a failed build) comes first, then by
+    visits."""
     return not (matter.is_urgent and matter.visits is None), -(matter.visits or 0)

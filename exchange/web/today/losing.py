@@ -1,5 +1,5 @@
-"""Rows of visits that are lost: bookings that something blocks, campaigns that fell by half, a
-build or a report that failed."""
+"""Tells which visits are lost: bookings that something blocks, campaigns that fell by half, a build
+or a report that failed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def name_trouble(trouble: Trouble) -> str:
 
 
 def explain_trouble(trouble: Trouble) -> str:
-    """What the name of the row does not say yet."""
+    """Says what the name of the row does not say yet."""
     if trouble.finding.kind == Kind.BROKEN_PATH and trouble.edges:
         return "It is switched off, and their paths lead over it."
     if trouble.finding.kind == Kind.CONTRADICTION and trouble.edges:
@@ -118,7 +118,8 @@ def tell_falls(person: User) -> Iterator[Matter]:
 
 
 def tell_build(_: User) -> Iterator[Matter]:
-    """What was saved since may not be served; ad servers go on with the state before."""
+    """Tells a failed build: what was saved since may not be served; ad servers go on with the state
+    before."""
     last = SnapshotBuild.objects.order_by("-pk").defer("skipped").first()
     if last is not None and last.status == SnapshotBuild.Status.FAILED:
         yield Matter(

@@ -1,4 +1,4 @@
-"""What a row of Today is."""
+"""Defines what a row of Today is."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """`visits` a day are at stake, None where that is not known; `source` says where the row comes
-    from: the last check, the last night's count, or the moment of asking."""
+    """A row. `visits` a day are at stake, None where that is not known; `source` says where the row
+    comes from: the last check, the last night's count, or the moment of asking."""
 
     what: str
     source: str

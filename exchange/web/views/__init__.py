@@ -1,1 +1,1 @@
-"""The pages, one module per thing they are about."""
+"""Holds the pages, one module per thing they are about."""

@@ -1,4 +1,4 @@
-"""API keys of an organisation: made, shown once, revoked. For its administrators."""
+"""Makes API keys of an organisation, shows them once, revokes them. For its administrators."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def name_publishers(key: ApiKey) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def make_api_key(request: HttpRequest) -> HttpResponse:
-    """The answer to the form holds the key; no other page ever does. Whoever clicks twice sees the
-    second answer only: it holds the same key."""
+    """Makes a key. The answer to the form holds it; no other page ever does. Whoever clicks twice
+    sees the second answer only: it holds the same key."""
     person = person_of(request)
     require_edit(person, "api_key")
     form = ApiKeyForm(request.POST or None, person=person)

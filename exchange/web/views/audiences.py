@@ -1,4 +1,4 @@
-"""Audiences: expressions kept once and used by many, as `@name`."""
+"""Shows and edits audiences: expressions kept once and used by many, as `@name`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bookings: a campaign with a publisher, and the path between the two."""
+"""Shows and edits bookings: a campaign with a publisher, and the path between the two."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from exchange.web.views.listing import (
 def list_bookings(request: HttpRequest) -> HttpResponse:
     filters = BookingFilter(request.GET)
     person = person_of(request)
-    # Of drafts people see their own only: nobody shall wait while a publisher's are looked through.
+    # People see only their own drafts: nobody shall wait while a publisher's are looked through.
     see = owned if filters.chosen.get("status") == Status.DRAFT else visible
     bookings = filters.apply(
         see(Booking.objects.kept().with_parties(), person),

@@ -1,4 +1,4 @@
-"""The list of campaigns, its CSV, and the views of it that people keep."""
+"""Shows the list of campaigns, its CSV, and the views of it that people keep."""
 
 from __future__ import annotations
 

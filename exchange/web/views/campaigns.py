@@ -1,4 +1,5 @@
-"""Campaigns: what an advertiser wants to show, to which visits, when, and over which paths."""
+"""Shows and edits campaigns: what an advertiser wants to show, to which visits, when, over which
+paths."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def read_initial(request: HttpRequest) -> dict[str, Any]:
 
 @require_POST
 def set_status(request: HttpRequest, pk: int) -> HttpResponse:
-    """Go live or pause, from the campaign's page."""
+    """Sets a campaign live or pauses it, from its page."""
     person = person_of(request)
     campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
     status = request.POST.get("status", "")
@@ -109,8 +110,8 @@ def set_status(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def suggest_campaigns(request: HttpRequest) -> HttpResponse:
-    """Options for a campaign picker, as the person types: campaigns to book, or with `?explain=1`
-    also those of others that are booked with the person's publishers."""
+    """Lists options for a campaign picker, as the person types: campaigns to book, or with
+    `?explain=1` also those of others that are booked with the person's publishers."""
     offer = explainable if request.GET.get("explain") else owned
     campaigns = offer(Campaign.objects.kept().with_advertiser(), request.user)
     campaigns = campaigns.search(request.GET.get("campaign", "")).order_by("-id")

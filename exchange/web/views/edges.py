@@ -1,4 +1,5 @@
-"""Edges: who sells visits to whom, for what fee, and which visits the rule lets pass."""
+"""Shows and edits edges: who sells visits to whom, for what fee, which visits the rule lets
+pass."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def show_edge(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def find_fault(edge: Edge) -> str:
-    """Why its rule no longer compiles; empty if it does."""
+    """Says why an edge's rule no longer compiles; empty if it does."""
     try:
         check_expression(text=edge.expression, organisation_id=edge.seller.organisation_id)
     except ExpressionError as error:

@@ -1,4 +1,4 @@
-"""What people see when a page cannot be made."""
+"""Shows people a page when the one they asked for cannot be made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RETRY_AFTER_SECONDS = 5
 
 
 def show_server_error(_request: HttpRequest) -> HttpResponse:
-    """Rendered without the request: naming the user may be just what failed."""
+    """Renders without the request: naming the user may be just what failed."""
     if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
         page = loader.get_template("503.html").render()
         return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})

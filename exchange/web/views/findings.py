@@ -1,5 +1,5 @@
-"""Findings: bookings that can never be eligible, or were not for weeks, and why; one row for each
-cause, which opens to its bookings."""
+"""Shows findings: bookings that can never be eligible, or were not for weeks, and why; one row for
+each cause, which opens to its bookings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def list_findings(request: HttpRequest) -> HttpResponse:
 
 
 def group_by_cause(findings: QuerySet[BookingFinding]) -> QuerySet[BookingFinding]:
-    """The newest of each cause, which stands for all `size` of them."""
+    """Finds the newest of each cause, which stands for all `size` of them."""
     causes = findings.order_by().values("cause")
     sizes = causes.filter(cause=OuterRef("cause")).annotate(size=Count("pk")).values("size")
     newest = causes.annotate(newest=Max("pk")).values("newest")

@@ -1,5 +1,5 @@
-"""The graph: who sells visits to whom, drawn; where that is too much, a search, a party and two
-hops around it, and groups as a matrix. Always a table of the same edges as well."""
+"""Shows the graph: who sells visits to whom, drawn; where that is too much, a search, a party and
+two hops around it, and groups as a matrix. Always a table of the same edges as well."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def show_graph(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_party(request: HttpRequest, pk: int) -> HttpResponse:
-    """The party and two hops around it."""
+    """Shows a party and two hops around it."""
     person = person_of(request)
     seen = seen_edges(person)
     party = find_party(person, seen, pk)
@@ -108,7 +108,7 @@ def show_groups(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_edge_drawer(request: HttpRequest, pk: int) -> HttpResponse:
-    """What a click on a line tells."""
+    """Shows what a click on a line tells."""
     person = person_of(request)
     edge = get_object_or_404(seen_edges(person).with_parties(), pk=pk)
     (row,) = make_rows(person, [edge])
@@ -123,7 +123,7 @@ def show_edge_drawer(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def show_party_drawer(request: HttpRequest, pk: int) -> HttpResponse:
-    """What a click on a box tells: whom the party buys from and sells to."""
+    """Shows what a click on a box tells: whom the party buys from and sells to."""
     person = person_of(request)
     edges = seen_edges(person).with_parties()
     party = find_party(person, edges, pk)
@@ -135,7 +135,7 @@ def show_party_drawer(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def read_neighbours(person: User, edges: EdgeQuerySet, side: str) -> dict[str, Any]:
-    """Those that lose most visits first; by name where nothing is counted."""
+    """Reads edges, those that lose most visits first; by name where nothing is counted."""
     rows = make_rows(person, list(edges.order_by(f"{side}__name")[:NEIGHBOURS_LOOKED_AT]))
     rows.sort(key=lambda row: -(row.count.lost if row.count else 0))
     return {"rows": rows[:NEIGHBOURS_SHOWN], "count": count_roughly(edges.order_by())}
@@ -154,7 +154,7 @@ def make_rows(person: User, edges: Sequence[Edge]) -> list[Row]:
 
 
 def seen_parties(person: User, edges: EdgeQuerySet) -> PartyQuerySet:
-    """Whom the person's graph names."""
+    """Finds whom the person's graph names."""
     parties = Party.objects.kept().order_by()
     if is_exchange_operator(person):
         return parties
@@ -165,12 +165,13 @@ def seen_parties(person: User, edges: EdgeQuerySet) -> PartyQuerySet:
 
 
 def find_party(person: User, edges: EdgeQuerySet, pk: int) -> Party:
-    """Names that the person's graph does not show do not exist for them."""
+    """Finds a party; names that the person's graph does not show do not exist for them."""
     return get_object_or_404(seen_parties(person, edges).select_related("organisation"), pk=pk)
 
 
 def find_parties(person: User, edges: EdgeQuerySet, text: str) -> dict[str, Any]:
-    """Publishers and intermediaries before advertisers, of whom there are most."""
+    """Finds parties by name: publishers and intermediaries before advertisers, of whom there are
+    most."""
     named = seen_parties(person, edges).search(text)
     if not named.exists():
         return {"parties": [], "count": "0"}

@@ -1,4 +1,4 @@
-"""The past of one thing: who changed what, when and from where, and the way back."""
+"""Shows the past of one thing: who changed what, when and from where, and the way back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Going back to `number` would make test visits fail; it waits to be confirmed."""
+    """Says that going back to `number` would make test visits fail; it waits to be confirmed."""
 
     number: int
     failing: tuple[Outcome, ...]
@@ -69,7 +69,7 @@ def render_history(
         "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
         "refusal": refusal,
         "tab": "history",
-        # Among the tabs of its page.
+        # A campaign's history is shown among the tabs of its page.
         "campaign": find_campaign(request, row.pk) if kind.name == "campaign" else None,
     }
     return render(request, "market/history.html", context, status=422 if refusal else 200)
@@ -85,7 +85,8 @@ def read_before(request: HttpRequest) -> int | None:
 
 
 def read_steps(row: Revised, before: int | None) -> list[Step]:
-    """Newest first; one more than a page, to compare the last one with and to know of more."""
+    """Reads steps, newest first; one more than a page, to compare the last one with and to know of
+    more."""
     revisions = revisions_of(row, limit=PAGE_SIZE + 2, before=before)
     catalog = load_catalog()
     steps = [

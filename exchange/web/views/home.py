@@ -1,5 +1,5 @@
-"""Today: what needs the person, by role, and the exchange in figures; people who trade find their
-own house below it. Each number leads to its list."""
+"""Shows Today: what needs the person, by role, and the exchange in figures; people who trade find
+their own house below it. Each number leads to its list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 
 
 def read_system(person: User) -> dict[str, Any]:
-    """The strip below the lists."""
+    """Reads the strip below the lists."""
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
     return {
         "live": builds.filter(status=SnapshotBuild.Status.LIVE).first(),
@@ -56,15 +56,16 @@ def read_system(person: User) -> dict[str, Any]:
 
 
 def count(rows: QuerySet[Any], person: User) -> str:
-    """Whoever sees all of a large exchange is told about how much it is: nobody waits for a number
-    to be counted that is another one a moment later."""
+    """Counts what the person sees. Whoever sees all of a large exchange is told about how much it
+    is: nobody waits for a number to be counted that is another one a moment later."""
     seen = visible(rows, person)
     return count_roughly(seen) if is_exchange_operator(person) else count_listed(seen)
 
 
 def count_by_status(person: User) -> list[tuple[str, str, str]]:
-    """(status, label, campaigns) for every status, also those without a campaign. Counted as far as
-    its list counts, never guessed: Postgres is far off where several columns tell a status."""
+    """Lists (status, label, campaigns) for every status, also those without a campaign. Counted as
+    far as its list counts, never guessed: Postgres is far off where several columns tell a
+    status."""
     kept = visible(Campaign.objects.kept(), person)
     return [
         (value, label, count_listed(in_order(campaigns_in(kept, value), value)))

@@ -1,4 +1,4 @@
-"""The home of people who trade on the exchange: a publisher's bookings, edges and visits, an
+"""Shows the home of people who trade on the exchange: a publisher's bookings, edges and visits, an
 advertiser's campaigns and their states. The exchange's own people have the dashboard."""
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ CAMPAIGNS_SHOWN = 10
 def show_house(
     request: HttpRequest, person: User, kinds: Collection[str], found: dict[str, Any]
 ) -> HttpResponse:
-    """`found` is what needs the person (`today`), and their campaigns by status (`statuses`)."""
+    """Shows the home; `found` is what needs the person (`today`), and their campaigns by status
+    (`statuses`)."""
     builds = SnapshotBuild.objects.filter(status=SnapshotBuild.Status.LIVE).defer("skipped")
     context: dict[str, Any] = {"live": builds.first(), "today": found["today"]}
     if Party.Kind.PUBLISHER in kinds:
@@ -61,7 +62,7 @@ def read_publisher(person: User) -> dict[str, Any]:
 
 
 def read_last_days(person: User) -> Any:
-    """The newest reported days; None before the first report."""
+    """Reads the report of the newest reported days; None before the first report."""
     days = last_reported_days()
     if days is None:
         return None
@@ -83,7 +84,7 @@ def read_advertiser(person: User) -> dict[str, Any]:
 
 
 def with_eligible(campaigns: list[Campaign]) -> list[tuple[Campaign, int | None]]:
-    """How many visits of the newest reported days each was eligible for."""
+    """Counts how many visits of the newest reported days each was eligible for."""
     days = last_reported_days()
     if days is None:
         return [(campaign, None) for campaign in campaigns]

@@ -1,4 +1,4 @@
-"""What all list and form pages share: who is asking, what they may open, a page of rows."""
+"""Holds what all list and form pages share: who is asking, what they may open, a page of rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ class Listing(Generic[Row]):
 
 
 def person_of(request: HttpRequest) -> User:
-    """The middleware lets only people through that are logged in; this tells the type checker."""
+    """Finds who is asking. The middleware lets only people through that are logged in; this tells
+    the type checker."""
     if not isinstance(request.user, User):
         raise PermissionDenied("Log in first.")
     return request.user
 
 
 def seed_of(request: HttpRequest) -> bytes | None:
-    """What a form that makes a secret draws it from: the same for a form that is sent again."""
+    """Makes what a form that makes a secret draws it from: the same for a form that is sent
+    again."""
     token = request.POST.get(TOKEN_FIELD, "")
     left_out = {TOKEN_FIELD, "csrfmiddlewaretoken"}
     filled = [(name, values) for name, values in request.POST.lists() if name not in left_out]
@@ -46,12 +48,12 @@ def seed_of(request: HttpRequest) -> bytes | None:
 
 
 def find_visible(rows: QuerySet[Row], person: User, pk: int) -> Row:
-    """What belongs to others does not exist."""
+    """Finds a row; what belongs to others does not exist."""
     return get_object_or_404(visible(rows, person), pk=pk)
 
 
 def open_for_edit(rows: QuerySet[Row], person: User, pk: int | None, new: Row) -> Row:
-    """The row, or a new one without `pk`; refused if the person could not save it either."""
+    """Opens the row, or a new one without `pk`; refuses if the person could not save it either."""
     row = new if pk is None else find_visible(rows, person, pk)
     require_change(person, row)
     return row
@@ -60,8 +62,8 @@ def open_for_edit(rows: QuerySet[Row], person: User, pk: int | None, new: Row) -
 def read_listing(
     request: HttpRequest, filters: ListFilter, rows: QuerySet[Row], order: Order
 ) -> Listing[Row]:
-    """`rows` are filtered already; `filters` is shown above them."""
-    # The status of a booking is its campaign's: one in a hundred, as with words of names.
+    """Reads a page of `rows`, which are filtered already; `filters` is shown above them."""
+    # A booking's status is its campaign's, and may be that of one in a hundred, as with words.
     is_searched = not filters.chosen.keys().isdisjoint({"q", "targeting", "status"})
     page = read_page(rows, order, request.GET, is_searched=is_searched)
     return Listing(page, filters, bool(filters.narrowing))
@@ -70,6 +72,6 @@ def read_listing(
 def show_form(
     request: HttpRequest, template: str, form: SavingForm, **context: Any
 ) -> HttpResponse:
-    """`is_new` and everything that the form complains about come with it."""
+    """Shows a form, with `is_new` and everything that it complains about."""
     context |= {"form": form, "is_new": form.instance._state.adding}
     return render(request, template, context, status=form.status)

@@ -1,4 +1,4 @@
-"""The companies on the exchange. For the exchange's administrators."""
+"""Shows and edits the companies on the exchange. For the exchange's administrators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def count_of(rows: QuerySet[User] | QuerySet[Party]) -> Coalesce:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_organisation(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new one has nobody: the next page invites its first administrator."""
+    """Edits an organisation. A new one has nobody: the next page invites its first
+    administrator."""
     admin = person_of(request)
     require_edit(admin, "organisation")
     organisation = Organisation() if pk is None else get_object_or_404(Organisation, pk=pk)

@@ -1,4 +1,4 @@
-"""Parties: the publishers, intermediaries and advertisers of the graph."""
+"""Shows and edits parties: the publishers, intermediaries and advertisers of the graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from exchange.web.views.listing import (
 BY_NAME = Order(("name",))
 EDGES_SHOWN = 25
 SUGGESTIONS = 12
-# Whose own side of a trade it is: a form offers the person's own parties there.
+# Sides of a trade that are one's own: a form offers the person's own parties there.
 OWN_SIDES = {"seller", "advertiser"}
 
 
@@ -75,8 +75,8 @@ def edit_party(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 
 @require_safe
 def suggest_parties(request: HttpRequest) -> HttpResponse:
-    """Options for a field that takes a party by typing: those that can stand at `?side=`, where a
-    form asks for the person's own side only theirs, with `?all=1` also retired ones."""
+    """Lists options for a field that takes a party by typing: those that can stand at `?side=`,
+    where a form asks for the person's own side only theirs, with `?all=1` also retired ones."""
     side = request.GET.get("side", "")
     parties = Party.objects.filter(kind__in=SIDES.get(side, Party.Kind))
     if not request.GET.get("all"):

@@ -1,4 +1,4 @@
-"""Choosing a password by a link, and asking for one by mail. For people who are not logged in."""
+"""Lets people choose a password by a link, and ask for one by mail, who are not logged in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class ForgottenForm(forms.Form):
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose(request: HttpRequest, secret: str) -> HttpResponse:
-    """Looking at it uses nothing up: programs that read mail look at every link."""
+    """Shows the form of a link. Looking at it uses nothing up: programs that read mail look at
+    every link."""
     try:
         person = find_person(secret)
         form = ChosenPasswordForm(person, request.POST or None)

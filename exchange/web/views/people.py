@@ -1,4 +1,4 @@
-"""The people of an organisation and their roles. For its administrators."""
+"""Shows and edits the people of an organisation and their roles. For its administrators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_person(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new person's link is in the answer to the form, and nowhere else."""
+    """Edits a person. A new one's link is in the answer to the form, and nowhere else."""
     admin = person_of(request)
     require_edit(admin, "person")
     new = User(organisation=choose_organisation(request, admin))
@@ -113,7 +113,7 @@ def switch_person(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def suggest_organisations(request: HttpRequest) -> HttpResponse:
-    """Options for a field that takes an organisation by typing."""
+    """Lists options for a field that takes an organisation by typing."""
     if not is_exchange_operator(request.user):
         raise PermissionDenied("Only the exchange's people choose among organisations.")
     text = request.GET.get("organisation", "").strip()

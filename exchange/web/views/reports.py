@@ -46,7 +46,7 @@ def show_eligible_visits(request: HttpRequest) -> HttpResponse:
 
 
 def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
-    """The report, or what was chosen if that is more than anybody could wait for."""
+    """Reads the report, or what was chosen if that is more than anybody could wait for."""
     try:
         report = read_report(selection, sort)
     except TooManyNamedError:
@@ -60,7 +60,8 @@ def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
 
 
 def find_without(request: HttpRequest, report: Report) -> dict[str, Any]:
-    """What has no eligible visit, and why: the one campaign that was asked for, or all of those."""
+    """Finds what has no eligible visit, and why: the one campaign that was asked for, or all of
+    those."""
     selection = report.selection
     if selection.campaign is None:
         before = request.GET.get("before", "")
@@ -95,6 +96,6 @@ def read_form(request: HttpRequest) -> ReportForm:
 
 
 def last_days() -> tuple[date, date]:
-    """What the page shows before the first report."""
+    """Finds the days that the page shows before the first report."""
     yesterday = timezone.now().date() - timedelta(days=1)
     return yesterday - timedelta(days=DEFAULT_DAYS - 1), yesterday

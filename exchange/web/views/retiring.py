@@ -1,4 +1,4 @@
-"""Retiring: the end of what people keep. Nothing is deleted, and no number is given again."""
+"""Retires what people keep. Nothing is deleted, and no number is given again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exchange.web.views.listing import open_for_edit, person_of
 
 @require_POST
 def retire(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Refused, with what stands in the way, while something uses it."""
+    """Retires a row; refuses, with what stands in the way, while something uses it."""
     kind, person = KINDS[slug], person_of(request)
     row = open_for_edit(rows_of(kind), person, pk, model_of(kind)())
     try:

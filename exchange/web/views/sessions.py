@@ -1,5 +1,5 @@
-"""Logging in, and one's own password. The demo's published logins are listed only where they
-work."""
+"""Lets people log in, and change their password. The demo's published logins are listed only where
+they work."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ class LogIn(LoginView):
     redirect_authenticated_user = True
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """A part of a page whose session has ended is told so; a login form inside it would lose
-        what the person has typed around it."""
+        """Tells a part of a page that its session has ended; a login form inside it would lose what
+        the person has typed around it."""
         if request.headers.get("HX-Request"):
             return HttpResponse(status=401)
         return super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """What was right, or was not even heard because the name is locked, does not count."""
+        """Logs in. What was right, or was not even heard because the name is locked, does not
+        count."""
         if not request.POST.get("username") or not request.POST.get("password"):
             return super().post(request, *args, **kwargs)
         try:

@@ -1,4 +1,4 @@
-"""Snapshots: what serving answers from, how it was built, building it anew, going back.
+"""Shows snapshots: what serving answers from, how it was built, building it anew, going back.
 
 Everyone sees whether their change is live yet; how large the exchange is, what differs between two
 snapshots and why a build failed are for its operators, and so is everything that starts something.
@@ -38,7 +38,7 @@ from exchange.web.views.listing import person_of, read_listing
 
 Status = SnapshotBuild.Status
 MAX_QUARANTINED_SHOWN = 100
-# What builds read of a kind.
+# The rows of a kind that builds read.
 READ = {ChangeKind.CAMPAIGN: Q(status=Campaign.Status.LIVE), ChangeKind.EDGE: Q(is_active=True)}
 FIGURES: dict[str, Callable[[SnapshotInfo], str]] = {
     "Bookings": lambda info: f"{info.booking_count:,}",
@@ -99,8 +99,8 @@ def find_comparable(build: SnapshotBuild) -> list[SnapshotBuild]:
 
 
 def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | None, str]]:
-    """The build keeps ids and reasons; the names are those of today. A reason may quote somebody's
-    expression, so people get those of their own campaigns only."""
+    """Names what a build left out. It keeps ids and reasons; the names are those of today. A reason
+    may quote somebody's expression, so people get those of their own campaigns only."""
     bookings = owned(Booking.objects.with_parties(), person).in_bulk(
         [skipped["booking_id"] for skipped in build.skipped]
     )
@@ -109,8 +109,9 @@ def name_skipped(build: SnapshotBuild, person: User) -> list[tuple[Booking | Non
 
 
 def name_quarantined(person: User) -> list[tuple[Model, Quarantined]]:
-    """Reasons quote expressions: people see those of their own, and as many of them as others'.
-    What was stopped is served in no form, though it stays in quarantine until the next build."""
+    """Lists what is quarantined. Reasons quote expressions: people see those of their own, and as
+    many of them as others'. What was stopped is served in no form, though it stays in quarantine
+    until the next build."""
     named: list[tuple[Model, Quarantined]] = []
     for kind in QUARANTINE_MODELS:
         own = owned(rows_of(KINDS[kind]).order_by(), person).filter(READ.get(kind, Q()))
@@ -191,7 +192,8 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def list_figures(found: Comparison) -> list[tuple[str, str, str]]:
-    """The same figures of both: how much there is, how much of it is shared, how large it is."""
+    """Lists the same figures of both: how much there is, how much of it is shared, how large it
+    is."""
     rows = []
     for label, read in FIGURES.items():
         rows.append((label, read(found.before), read(found.after)))
@@ -205,8 +207,9 @@ class CompareForm(forms.Form):
 
 @require_safe
 def show_progress(request: HttpRequest) -> HttpResponse:
-    """Polled by the page: often while a build runs, seldom otherwise. When a build has ended since
-    the last look (`?seen=`), the lists on the page are told to read themselves anew."""
+    """Shows progress to a page that polls: often while a build runs, seldom otherwise. When a build
+    has ended since the last look (`?seen=`), the lists on the page are told to read themselves
+    anew."""
     build = find_current_build()
     state = describe_state(build)
     context = {"build": build, "state": state, "standing": read_standing()}
@@ -217,7 +220,7 @@ def show_progress(request: HttpRequest) -> HttpResponse:
 
 
 def find_current_build() -> SnapshotBuild | None:
-    """The one that runs, else the one that waits, else the last one."""
+    """Finds the build that runs, else the one that waits, else the last one."""
     builds = SnapshotBuild.objects.select_related("requested_by").defer("skipped")
     running = builds.filter(status=SnapshotBuild.Status.BUILDING).first()
     return running or builds.order_by("-id").first()

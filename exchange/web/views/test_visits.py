@@ -1,4 +1,4 @@
-"""Test visits of a campaign: what it must, and must not, be eligible for."""
+"""Shows and edits test visits of a campaign: what it must, and must not, be eligible for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_test_visit(request: HttpRequest, campaign_pk: int) -> HttpResponse:
     person = person_of(request)
     campaign = find_visible(Campaign.objects.with_advertiser(), person, campaign_pk)
     test_visit = open_for_edit(TestVisit.objects.all(), person, None, TestVisit(campaign=campaign))
-    # What was tried, from “Try a visit”; the form says what is wrong with it.
+    # Takes over what was tried in “Try a visit”; the form says what is wrong with it.
     tried = request.GET.get("visit", "")[:MAX_VISIT_CHARACTERS]
     test_visit.expects_eligible = request.GET.get("expects") != "no"
     return edit(request, test_visit, visit=tried or write_example())

@@ -1,4 +1,4 @@
-"""Value lists: up to a million values kept once and used by many, as `$name`."""
+"""Shows and edits value lists: up to a million values kept once and used by many, as `$name`."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def search_values(values: Values, text: str) -> Sequence[str | int]:
 
 @require_safe
 def download_value_list(request: HttpRequest, pk: int) -> FileResponse:
-    """The same bytes for all who download it: neither a copy nor a thread for each."""
+    """Sends the same bytes to all who download it: neither a copy nor a thread for each."""
     value_list = find_visible(ValueList.objects.all(), person_of(request), pk)
     return FileResponse(
         io.BytesIO(load_lines(value_list.pk, value_list.current_number)),
@@ -134,7 +134,8 @@ def edit_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse
 
 @require_POST
 def compare_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """What saving would add and remove, while the form stays as it is, with its file chosen."""
+    """Shows what saving would add and remove, while the form stays as it is, with its file
+    chosen."""
     value_list, form = open_form(request, person_of(request), pk)
     context: dict[str, Any] = {}
     if form.is_valid():
@@ -176,7 +177,7 @@ def save_with_values(form: ValueListForm, **row: Any) -> None:
 
 
 def describe_save(value_list: ValueList, form: ValueListForm) -> str:
-    """What was given and is not kept was there twice."""
+    """Says what was saved; what was given and is not kept was there twice."""
     said = f"${value_list.name} is saved: {value_list.value_count:,} values"
     if form.given_count is None:
         return f"{said}."

@@ -1,4 +1,4 @@
-"""Try a visit: what is eligible for it, by the service that answers ad servers, and why.
+"""Tries a visit: what is eligible for it, by the service that answers ad servers, and why.
 
 People of a publisher see all that is eligible there, as their ad server does; everyone else sees
 their own campaigns, and the others are left out.
@@ -43,7 +43,8 @@ WARNINGS = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def try_visit(request: HttpRequest) -> HttpResponse:
-    """An htmx request gets the answer alone, everyone else the whole page with what they typed."""
+    """Answers an htmx request with the answer alone, everyone else with the whole page and what
+    they typed."""
     person = person_of(request)
     is_asked = request.method == "POST"
     form = (
@@ -65,8 +66,8 @@ def try_visit(request: HttpRequest) -> HttpResponse:
 
 
 def read_post(request: HttpRequest) -> dict[str, str]:
-    """`why` is the button beside an eligible campaign, `imp_chosen` that of an impression; they win
-    over the picker and over the impression that was shown."""
+    """Reads the form. `why` is the button beside an eligible campaign, `imp_chosen` that of an
+    impression; they win over the picker and over the impression that was shown."""
     names = ("publisher", "visit", "campaign", "imp")
     given = {name: request.POST.get(name, "") for name in names}
     given["imp"] = request.POST.get("imp_chosen") or given["imp"]
@@ -76,7 +77,7 @@ def read_post(request: HttpRequest) -> dict[str, str]:
 
 
 def read_initial(request: HttpRequest, person: User) -> dict[str, Any]:
-    """`?campaign=12` comes from a campaign's page."""
+    """Reads what the form begins with: `?campaign=12` comes from a campaign's page."""
     number = request.GET.get("campaign", "")
     if not number.isdecimal() or len(number) > 18:
         return {}
@@ -119,7 +120,8 @@ def leave_out_others(document: dict[str, Any], person: User) -> None:
 
 
 def name_paths(items: list[dict[str, Any]], person: User) -> None:
-    """Pages name parties, and leave out a net CPM that would tell somebody else's fee."""
+    """Puts names of parties on paths, and leaves out a net CPM that would tell somebody else's
+    fee."""
     wanted = {seller_id for item in items for seller_id in item["path"]}
     parties = {party.seller_id: party for party in Party.objects.filter(seller_id__in=wanted)}
     for item in items:
@@ -140,7 +142,8 @@ def find_own(campaign_ids: set[int], person: User) -> set[int]:
 def explain(
     campaign: Campaign, publisher: Party, given: GivenVisit, person: User
 ) -> dict[str, Any]:
-    """`is_served` is what ad servers are answered about the campaign; None: nothing yet."""
+    """Explains a campaign; `is_served` is what ad servers are answered about it; None: nothing
+    yet."""
     explanation = explain_campaign(
         campaign=campaign, publisher=publisher, visit=given.flat, viewer=person, at=given.at
     )

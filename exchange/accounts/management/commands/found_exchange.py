@@ -92,7 +92,7 @@ class Command(BaseCommand):
                 self.stderr.write(complaint)
 
     def _ask_password(self) -> str | None:
-        """None for an empty one: a link is made instead."""
+        """Asks for a password; None for an empty one: a link is made instead."""
         while True:
             password = getpass("Password (empty for a link): ")
             if not password:

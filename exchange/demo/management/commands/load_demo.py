@@ -28,7 +28,7 @@ def positive(text: str) -> int:
 
 class Command(BaseCommand):
     help = "Loads a believable exchange and its visit log; does nothing when it is already there."
-    # They import every page; `make run` has them run elsewhere and wants this call to be quick.
+    # Checks import every page; `make run` has them run elsewhere and wants this call to be quick.
     requires_system_checks: tuple[str, ...] = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
