@@ -10,20 +10,17 @@ the last days, the question about the next ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
-from exchange.market.models import Booking, Campaign, Edge
-from exchange.market.saved_graph import SavedGraph, load_graph
-from exchange.reading.paths import choose_path, find_cheapest
+from exchange.market.models import Booking, Campaign
+from exchange.reading.sampled_market import SampledMarket
 from exchange.reports.sample_counting import Count, Counter, Rows, counter_of
 from exchange.reports.sample_table import Sample, open_sample
-from exchange.routing import Path
 from targeting import Expression, ExpressionError
 from targeting.tree import And, walk_paths
 
@@ -134,64 +131,11 @@ class Gate:
     those for which a booking's path is open."""
 
     def __init__(self, counter: Counter, campaign: Campaign) -> None:
-        self._counter = counter
-        self._reader = ExpressionReader(load_catalog())
-        self._passing: dict[int, Rows] = {}
-        found = Booking.objects.active().with_parties().filter(campaign=campaign)
-        bookings = list(found)
+        market = SampledMarket(counter)
+        bookings = list(Booking.objects.active().with_parties().filter(campaign=campaign))
         self.is_booked = bool(bookings)
-        self._edges: dict[int, Edge] = {}
-        self.booked = self._join(self._at(booking) for booking in bookings)
-        graph = load_graph()
-        cheapest = find_cheapest(bookings, graph)
-        ways = [self._list_edges(booking, graph, cheapest) for booking in bookings]
-        self._edges = Edge.objects.with_parties().in_bulk({pk for way in ways for pk in way})
-        opened = [
-            self._at(booking) & self._walk(booking, way)
-            for booking, way in zip(bookings, ways, strict=True)
-        ]
-        self.open = self._join(opened) & counter.can_count()
-
-    def _join(self, parts: Iterable[Rows]) -> Rows:
-        return reduce(np.logical_or, parts, np.zeros(len(self._counter.sample), dtype=bool))
-
-    def _at(self, booking: Booking) -> Rows:
-        sample = self._counter.sample
-        if booking.publisher.seller_id not in sample.publisher_ids:
-            return np.zeros(len(sample), dtype=bool)
-        place = sample.publisher_ids.index(booking.publisher.seller_id)
-        return np.equal(sample.publishers, place)
-
-    def _list_edges(
-        self, booking: Booking, graph: SavedGraph, cheapest: dict[tuple[int, int, int], Path]
-    ) -> tuple[int, ...]:
-        """All that a path of the booking may take."""
-        if booking.policy == Booking.Policy.ANY:
-            ends = booking.publisher_id, booking.campaign.advertiser_id
-            return tuple(graph.between(*ends, max_hops=booking.hop_limit).links)
-        path = choose_path(booking, graph, cheapest)
-        return path.edge_ids if path else ()
-
-    def _walk(self, booking: Booking, edge_ids: tuple[int, ...]) -> Rows:
-        """In rounds, for all rows at once: whom a visit can reach in so many hops."""
-        everyone = np.ones(len(self._counter.sample), dtype=bool)
-        reached = {booking.publisher_id: everyone}
-        for _ in range(booking.hop_limit):
-            before = dict(reached)
-            for edge_id in edge_ids:
-                edge = self._edges[edge_id]
-                if edge.seller_id in before:
-                    come = before[edge.seller_id] & self._passes(edge)
-                    reached[edge.buyer_id] = reached.get(edge.buyer_id, ~everyone) | come
-        return reached.get(booking.campaign.advertiser_id, ~everyone)
-
-    def _passes(self, edge: Edge) -> Rows:
-        """A rule that does not compile lets nothing by."""
-        if edge.pk not in self._passing:
-            try:
-                rule = self._reader.read(edge.expression, edge.seller.organisation_id)
-            except ExpressionError:
-                self._passing[edge.pk] = np.zeros(len(self._counter.sample), dtype=bool)
-            else:
-                self._passing[edge.pk] = self._counter.of(rule)
-        return self._passing[edge.pk]
+        self.booked, self.open = (np.zeros(len(counter.sample), dtype=bool) for _ in range(2))
+        for way in market.find_ways(bookings):
+            places = market.at(way.booking.publisher)
+            self.booked[places] = True
+            self.open[places[market.opened(way)]] = True

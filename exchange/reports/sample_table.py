@@ -53,7 +53,7 @@ Found = tuple[date, str]
 class Sample:
     """A table, and what it does not say of its rows, in the order of what it was made from.
     `people` are numbers of who was drawn: a user, or a visit without one. `users` are those of
-    the day's users, -1 without; `publishers` are places in `publisher_ids`."""
+    the day's users, -1 without; `publishers` are places in `publisher_ids`. The `night` drew it."""
 
     table: VisitTable
     weights: NDArray[np.float64]
@@ -66,6 +66,7 @@ class Sample:
     first_day: date
     last_day: date
     day_count: int
+    night: date
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -132,7 +133,7 @@ def open_kept(folder: Path, key: str, day: date, catalog: Catalog) -> Sample | N
             if not make_table(folder, key, day, catalog):
                 return None
             _kept.clear()
-            _kept[where] = read_made(where, catalog)
+            _kept[where] = read_made(where, catalog, day)
         return _kept[where]
 
 
@@ -221,7 +222,7 @@ def without(visits: pa.Table) -> NDArray[np.int64]:
     return np.full(visits.num_rows, -1, dtype=np.int64)
 
 
-def read_made(folder: Path, catalog: Catalog) -> Sample:
+def read_made(folder: Path, catalog: Catalog, night: date) -> Sample:
     rows = np.load(folder / ROWS_FILE)
     days = rows["days"]
     first, last = (date.fromordinal(EPOCH + int(day)) for day in (days.min(), days.max()))
@@ -237,4 +238,5 @@ def read_made(folder: Path, catalog: Catalog) -> Sample:
         first_day=first,
         last_day=last,
         day_count=len(np.unique(days)),
+        night=night,
     )
