@@ -53,7 +53,7 @@ class DraftedMarket:
         self._reader = ExpressionReader(self._catalog, self._names_of)
         self._edges: dict[int, Edge] = {}
         self._rules: dict[int, Expression | None] = {}
-        self.graph = self._draft_graph(saved.graph if saved else load_graph())
+        self.graph: SavedGraph = self._draft_graph(saved.graph if saved else load_graph())
 
     def _draft_graph(self, graph: SavedGraph) -> SavedGraph:
         row = self.draft.row if self.draft else None

@@ -25,9 +25,11 @@ from exchange.reading.sampled_market import Places, SampledMarket, walk
 from exchange.reports.sample_counting import Rows, Truths
 from targeting import Expression
 from targeting.printer import print_tree
-from targeting.tree import And, Node, without_notes
+from targeting.tree import And, Node, Predicate, without_notes
+from targeting.tree import walk as walk_nodes
 
 MOST_OF_ANY = 40  # edges of any path that are tried one by one
+MOST_ATTRIBUTES = 8
 ANY_PATH = "path"
 
 
@@ -85,6 +87,10 @@ class Pair:
     first: Condition
     second: Condition
     lost: float
+
+
+def walk_names(node: Node) -> list[str]:
+    return [one.attribute for one in walk_nodes(node) if isinstance(one, Predicate)]
 
 
 class Losses:
@@ -198,6 +204,15 @@ class Losses:
         true, false = condition.truths
         return ~true & ~false if condition.key in including else self._nothing
 
+    def can_include(self, condition: Condition) -> bool:
+        """Whether `.. or <attribute> is missing` would let by all that misses a value here."""
+        node, read = condition.node, self.campaign
+        if not condition.is_campaigns or not isinstance(node, Predicate) or read is None:
+            return False
+        is_missing = self.market.counter.judge(Predicate(node.attribute, "is missing"), read)
+        unknown = self._unknown_of(condition, [condition.key])
+        return bool(is_missing.true[self._places][unknown].all())
+
     # --- what alone keeps visits out
 
     @cached_property
@@ -264,6 +279,13 @@ class Losses:
         return float(self._weights[rows].sum())
 
     # --- what may be told
+
+    def list_attributes(self, condition: Condition) -> list[str]:
+        """What the condition asks for first, then what the campaign does: of rules that the person
+        may not read, nothing."""
+        own = walk_names(condition.node) if condition.node is not None else []
+        names = [name for one in self.wanted if one.node for name in walk_names(one.node)]
+        return list(dict.fromkeys([*own, *names]))[:MOST_ATTRIBUTES]
 
     @cached_property
     def is_hidden(self) -> bool:

@@ -120,7 +120,7 @@ def list_things(
     yield booking.campaign, None
     yield booking, None
     yield from ((edge, None) for edge in edges)
-    open_words = {word for row in (booking.campaign, *readable) for word in row.uses}
+    open_words = {*booking.campaign.uses, *(word for edge in readable for word in edge.uses)}
     named = list(find_used(open_words))
     yield from ((row, None) for row in named)
     known = {(type(row), row.pk) for row in named}

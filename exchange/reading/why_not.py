@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from exchange.accounts.models import User
 from exchange.findings.checking import Found, find_contradiction
 from exchange.market.models import Booking, Campaign, Edge
 from exchange.reading.drafted_market import DraftedMarket, Way
+from exchange.reading.falls import WEEK
 from exchange.reading.losses import Losses
 from exchange.reading.paths import explain_no_path
 from exchange.reading.sampled_market import SampledMarket
 from exchange.reading.time_line import Mark, TimeLine, as_it_was, read_time_line
 from exchange.reports.funnels import NightFunnel, list_nights, read_funnel
+from exchange.reports.models import EligibleVisits
 from exchange.reports.queries import last_reported_days
 from exchange.reports.sample_counting import counter_of
 from exchange.reports.sample_table import open_sample
@@ -129,6 +132,21 @@ class WhyNot:
         found = [Cause(mark, replay(self.booking, mark, self.sampled)) for mark in marks]
         costly = [one for one in found if one.would_be - now > LEAST_SHARE * one.would_be]
         return max(costly, key=lambda one: (one.would_be, one.mark.at), default=None)
+
+
+def find_worst_publisher(campaign: Campaign) -> int | None:
+    """Where the campaign lost most against the same weekday a week before, by the last count."""
+    days = last_reported_days()
+    if days is None:
+        return None
+    last, before = days[1], days[1] - WEEK
+    rows = EligibleVisits.objects.filter(campaign=campaign, day__in=(last, before)).order_by()
+    summed = rows.values_list("publisher_id").annotate(
+        lost=Sum("eligible_visits", filter=Q(day=before), default=0)
+        - Sum("eligible_visits", filter=Q(day=last), default=0)
+    )
+    worst = summed.filter(lost__gt=0).order_by("-lost", "publisher_id").first()
+    return worst[0] if worst else None
 
 
 def replay(booking: Booking, mark: Mark, saved: SampledMarket) -> float:

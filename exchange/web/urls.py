@@ -24,6 +24,7 @@ from exchange.web.views import (
     parties,
     passwords,
     people,
+    rehearsals,
     reports,
     retiring,
     sessions,
@@ -31,6 +32,7 @@ from exchange.web.views import (
     test_visits,
     value_lists,
     visits,
+    why_not,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -70,6 +72,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<int:pk>/book/", campaign_tabs.book, name="campaign-book"),
     path("campaigns/<int:pk>/served/", campaign_tabs.show_served, name="campaign-served"),
     path("campaigns/<int:pk>/tests/", campaign_tabs.show_tests, name="campaign-tests"),
+    path("campaigns/<int:pk>/why/", why_not.show_why, name="campaign-why"),
+    path("campaigns/<int:pk>/why/ask/", why_not.ask, name="campaign-ask"),
+    path("questions/<int:pk>/settle/", why_not.settle, name="question-settle"),
     path("campaigns/<int:pk>/api/", campaign_tabs.show_api, name="campaign-api"),
     path("campaigns/<int:pk>/edit/", campaigns.edit_campaign, name="campaign-edit"),
     path("campaigns/<int:pk>/status/", campaigns.set_status, name="campaign-status"),
@@ -128,6 +133,23 @@ urlpatterns: list[URLPattern | URLResolver] = [
 
 if settings.DEBUG:
     urlpatterns.append(path("components/", components.show_components, name="components"))
+
+for slug in rehearsals.OPENERS:
+    folder = KINDS[slug].folder
+    urlpatterns += [
+        path(
+            f"{folder}/<int:pk>/rehearse/",
+            rehearsals.rehearse_form,
+            {"slug": slug},
+            name=f"{slug}-rehearse",
+        ),
+        path(
+            f"{folder}/new/rehearse/",
+            rehearsals.rehearse_form,
+            {"slug": slug},
+            name=f"{slug}-rehearse-new",
+        ),
+    ]
 
 for kind in KINDS.values():
     urlpatterns += [

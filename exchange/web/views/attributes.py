@@ -16,6 +16,7 @@ from exchange.reading.paging import Order
 from exchange.web.attribute_traffic import read_carried
 from exchange.web.filters import AttributeFilter
 from exchange.web.forms import AttributeForm, save_form
+from exchange.web.rehearsing import is_rehearsed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -55,7 +56,8 @@ def edit_attribute(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     attribute = open_for_edit(Attribute.objects.all(), person, pk, Attribute())
     form = AttributeForm(request.POST or None, person=person, instance=attribute)
-    if request.method == "POST" and save_form(form, partial(save_attribute, by=person)):
+    is_due = request.method == "POST" and is_rehearsed(request, form)
+    if is_due and save_form(form, partial(save_attribute, by=person)):
         messages.success(request, f"{attribute.name} is saved.")
         return redirect("attribute-detail", attribute.pk)
     return show_form(
