@@ -43,16 +43,24 @@ def read_manifest(out: str, job: str, day: date) -> Manifest | None:
 
 
 def read_table(
-    out: str, job: str, table: str, day: date, columns: Sequence[str] | None = None
+    out: str,
+    job: str,
+    table: str,
+    day: date,
+    columns: Sequence[str] | None = None,
+    filters: Sequence[tuple[str, str, object]] | None = None,
 ) -> pa.Table | None:
-    """Reads what the day's commit holds; gives None if there is none."""
+    """Reads what the day's commit holds; gives None if there is none. With filters, (column,
+    comparison, value) each, only the rows that fit all."""
     paths = list_files(out, job, table, day)
     if paths is None:
         return None
     files, _ = open_place(out)
     chosen = None if columns is None else list(columns)
+    fitting = None if filters is None else list(filters)
     parts = [
-        pq.read_table(path, columns=chosen, filesystem=files, partitioning=None) for path in paths
+        pq.read_table(path, columns=chosen, filters=fitting, filesystem=files, partitioning=None)
+        for path in paths
     ]
     return pa.concat_tables(parts)
 

@@ -20,6 +20,12 @@ class Organisation(models.Model):
     is_operator = models.BooleanField(
         default=False, help_text="Runs the exchange and sees everything."
     )
+    unasked_stops = models.PositiveIntegerField(
+        "Bookings that a save may stop unasked",
+        default=0,
+        db_default=0,
+        help_text="A save that would stop more bookings than this asks for a tick first.",
+    )
 
     def __str__(self) -> str:
         return self.name

@@ -88,6 +88,36 @@ class BlockedCampaign(models.Model):
         return f"campaign {self.campaign_id}: {self.kind}"
 
 
+class OwnerQuestion(models.Model):
+    """Somebody whose booking an edge keeps visits from asks the edge's owner about it; the owner
+    finds it on Today until it is settled. `visits` a day are what the edge alone keeps out, counted
+    when it was asked; None where that was not known. One of a booking and an edge is open at a
+    time."""
+
+    edge = models.ForeignKey("market.Edge", on_delete=models.PROTECT, related_name="questions")
+    booking = models.ForeignKey("market.Booking", on_delete=models.PROTECT, related_name="+")
+    text = models.CharField(max_length=500, blank=True)
+    visits = models.PositiveBigIntegerField(null=True, blank=True)
+    asked_by = models.ForeignKey("accounts.User", on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+    settled_by = models.ForeignKey(
+        "accounts.User", on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["edge", "booking"],
+                condition=Q(settled_at=None),
+                name="owner_question_open_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"question about edge {self.edge_id}"
+
+
 class CheckedUpTo(models.Model):
     """The moment of the market up to which changes were looked at: one row, moved on after the
     check, by the one sweep that holds the lock. Times are None until then."""

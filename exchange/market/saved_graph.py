@@ -63,6 +63,9 @@ class Links(Mapping[int, Link]):
     def buyer_of(self, edge_id: int) -> int:
         return self._rows[edge_id][2]
 
+    def rows(self) -> dict[int, Row]:
+        return dict(self._rows)
+
 
 class Passing(NamedTuple):
     """Says that the cheapest path from source to target passes an edge, if it may have that many
@@ -109,6 +112,14 @@ class SavedGraph:
                 continue
             for target, fewest, most in self._routes.find_passing(source, edge_id):
                 yield Passing(source, target, fewest, most)
+
+    def with_edge(self, edge_id: int, row: Row | None) -> SavedGraph:
+        """Makes the same graph with one edge as it might become: another, a new one, or none."""
+        rows = self.links.rows()
+        if rows.get(edge_id) == row:
+            return self
+        rows.pop(edge_id, None)
+        return SavedGraph([*rows.values(), *([row] if row else [])], self.names)
 
     def between(self, source: int, target: int, *, max_hops: int = MAX_HOPS) -> Graph:
         """Cuts out the part of the graph that paths between the two can be in."""

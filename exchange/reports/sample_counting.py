@@ -6,7 +6,7 @@ changed all but one are known already. Groups are joined here, as the evaluator 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exchange.reports.sample_table import Sample
-from targeting import Expression
+from targeting import Expression, ExpressionError
 from targeting.printer import print_tree
 from targeting.tree import (
     And,
@@ -67,10 +67,18 @@ class Counter:
         """Finds the rows that the expression matches."""
         return self.judge(expression.root, expression).true & self.can_count()
 
-    def can_count(self) -> Rows:
-        """A visit that lacks a required attribute is eligible for nothing."""
-        says = [self._test(f"{name} is missing").false for name in self.sample.required]
+    def can_count(self, required: Iterable[str] | None = None) -> Rows:
+        """A visit that lacks a required attribute is eligible for nothing. What no visit of the
+        sample could carry, such as an attribute that is not saved yet, none does."""
+        names = self.sample.required if required is None else tuple(required)
+        says = [self._carries(name) for name in names]
         return reduce(np.logical_and, says, np.ones(len(self.sample), dtype=bool))
+
+    def _carries(self, name: str) -> Rows:
+        try:
+            return self._test(f"{name} is missing").false
+        except ExpressionError:
+            return np.zeros(len(self.sample), dtype=bool)
 
     def judge(self, node: Node, within: Expression) -> Truths:
         if isinstance(node, Constant):

@@ -28,6 +28,7 @@ from exchange.web.views import (
     parties,
     passwords,
     people,
+    rehearsals,
     report_runs,
     reports,
     retiring,
@@ -37,6 +38,7 @@ from exchange.web.views import (
     test_visits,
     value_lists,
     visits,
+    why_not,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -77,6 +79,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<int:pk>/served/", campaign_tabs.show_served, name="campaign-served"),
     path("campaigns/<int:pk>/paths/", campaign_paths.show_paths, name="campaign-paths"),
     path("campaigns/<int:pk>/tests/", bench.show_bench, name="campaign-tests"),
+    path("campaigns/<int:pk>/why/", why_not.show_why, name="campaign-why"),
+    path("campaigns/<int:pk>/why/ask/", why_not.ask, name="campaign-ask"),
+    path("questions/<int:pk>/settle/", why_not.settle, name="question-settle"),
     path("campaigns/<int:pk>/api/", campaign_tabs.show_api, name="campaign-api"),
     path("campaigns/<int:pk>/edit/", campaigns.edit_campaign, name="campaign-edit"),
     path("campaigns/<int:pk>/status/", campaigns.set_status, name="campaign-status"),
@@ -155,6 +160,23 @@ urlpatterns: list[URLPattern | URLResolver] = [
 
 if settings.DEBUG:
     urlpatterns.append(path("components/", components.show_components, name="components"))
+
+for slug in rehearsals.OPENERS:
+    folder = KINDS[slug].folder
+    urlpatterns += [
+        path(
+            f"{folder}/<int:pk>/rehearse/",
+            rehearsals.rehearse_form,
+            {"slug": slug},
+            name=f"{slug}-rehearse",
+        ),
+        path(
+            f"{folder}/new/rehearse/",
+            rehearsals.rehearse_form,
+            {"slug": slug},
+            name=f"{slug}-rehearse-new",
+        ),
+    ]
 
 for kind in KINDS.values():
     urlpatterns += [

@@ -26,6 +26,7 @@ from exchange.market.services.value_lists import (
     compare_values,
     retire_value_list,
     save_value_list,
+    values_after,
 )
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "save_party",
     "save_test_visit",
     "save_value_list",
+    "values_after",
 ]

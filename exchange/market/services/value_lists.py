@@ -118,11 +118,7 @@ def change_values(
     before = lock_before(value_list, None)
     wanted, unwanted = clean_values(value_list, add), clean_values(value_list, remove)
     current = current_values(value_list)
-    after: set[Any] = {*current, *wanted.values}.difference(unwanted.values)
-    if not after:
-        raise ValidationError(f"{NOT_EMPTY} Retire the list instead.")
-    refuse_too_many(len(after))
-    values = tuple(sorted(after))
+    values = combine(current, wanted.values, unwanted.values)
     difference = difference_of(current, values)
     if difference.added_count or difference.removed_count:
         save_checked(value_list, values, before, by, confirmed=confirmed)
@@ -131,6 +127,22 @@ def change_values(
         duplicate_count=wanted.duplicate_count + len(wanted.values) - difference.added_count,
         missing_count=len(unwanted.values) - difference.removed_count,
     )
+
+
+def values_after(
+    *, value_list: ValueList, add: Iterable[str | int] = (), remove: Iterable[str | int] = ()
+) -> Values:
+    """What `change_values` would leave in the list; raises `ValidationError` like it."""
+    wanted, unwanted = clean_values(value_list, add), clean_values(value_list, remove)
+    return combine(current_values(value_list), wanted.values, unwanted.values)
+
+
+def combine(current: Values, wanted: Values, unwanted: Values) -> Values:
+    after: set[Any] = {*current, *wanted}.difference(unwanted)
+    if not after:
+        raise ValidationError(f"{NOT_EMPTY} Retire the list instead.")
+    refuse_too_many(len(after))
+    return tuple(sorted(after))
 
 
 def save_checked(

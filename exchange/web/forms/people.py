@@ -25,7 +25,14 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Organisation
-        fields = ["name"]
+        fields = ["name", "unasked_stops"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["unasked_stops"].required = False
+
+    def clean_unasked_stops(self) -> int:
+        return self.cleaned_data["unasked_stops"] or 0
 
 
 class OrganisationForm(forms.ModelForm):  # type: ignore[type-arg]

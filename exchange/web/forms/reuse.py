@@ -13,13 +13,16 @@ from django.urls import reverse
 from exchange.accounts.models import Organisation, User
 from exchange.accounts.permissions import is_exchange_operator
 from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.market.names import Values
 from exchange.market.services import (
     BadValueError,
     FailingVisitsError,
     Outcome,
     ValuesDifference,
     change_values,
+    values_after,
 )
+from exchange.reading.rehearsal import Rehearsal
 from exchange.web.forms.expressions import ExpressionForm
 from exchange.web.forms.naming import NamedChoice
 from exchange.web.forms.saving import SavingForm, confirmation
@@ -96,6 +99,7 @@ class ValueListForm(SavingForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.given_count: int | None = None  # known once they are saved
+        self._given: tuple[GivenValues | None] | None = None
         offer_organisations(self)
         if self.instance.pk:
             self.fields["type"].disabled = True
@@ -107,7 +111,13 @@ class ValueListForm(SavingForm):
         return upload
 
     def given(self) -> GivenValues | None:
-        """None if the person gave none. Raises `ValidationError` for what cannot be read."""
+        """None if the person gave none. Raises `ValidationError` for what cannot be read. Read
+        once: a file has been read to its end then."""
+        if self._given is None:
+            self._given = (self._read_given(),)
+        return self._given[0]
+
+    def _read_given(self) -> GivenValues | None:
         upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
         text: str = self.cleaned_data.get("text") or ""
         if upload is None and not text.strip():
@@ -139,6 +149,16 @@ class ChangeValuesForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.failing_visits: tuple[Outcome, ...] = ()
         self.visits_run = 0
+        self.rehearsal: Rehearsal | None = None  # of a change that waits for a tick
+
+    def values_after(self, value_list: ValueList) -> Values | None:
+        """None where they cannot be read: `change` says why."""
+        try:
+            given = read_values(self.cleaned_data["text"])
+            wanted = {self.cleaned_data["action"]: given.values}
+            return values_after(value_list=value_list, **wanted)
+        except ValidationError:
+            return None
 
     def change(self, value_list: ValueList, by: User) -> ValuesDifference | None:
         """Changes the list; None if it cannot be changed: then the form says why."""

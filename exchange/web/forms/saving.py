@@ -21,6 +21,7 @@ from exchange.accounts.ownership import kind_of
 from exchange.kinds import Kind
 from exchange.market.models import Party
 from exchange.market.services import FailingVisitsError, Outcome, StaleSaveError
+from exchange.reading.rehearsal import Rehearsal
 from exchange.web.forms.naming import NamedChoice
 from targeting import ExpressionError
 
@@ -46,6 +47,7 @@ class SavingForm(forms.ModelForm):  # type: ignore[type-arg]
         self.rivalries: list[Rivalry] = []
         self.failing_visits: tuple[Outcome, ...] = ()
         self.visits_run = 0
+        self.rehearsal: Rehearsal | None = None  # of a save that waits for a tick
         self.initial["expected_version"] = getattr(self.instance, "version", None)
 
     @property

@@ -17,7 +17,13 @@ from exchange.web.today.chores import (
     tell_tests,
     tell_unbooked,
 )
-from exchange.web.today.losing import tell_build, tell_falls, tell_report, tell_troubles
+from exchange.web.today.losing import (
+    tell_build,
+    tell_falls,
+    tell_questions,
+    tell_report,
+    tell_troubles,
+)
 from exchange.web.today.matters import Matter
 
 Teller = Callable[[User], Iterator[Matter]]
@@ -49,17 +55,20 @@ HOMES = {
     Role.CAMPAIGN_MANAGER: Home(
         (tell_troubles, tell_falls), (tell_tests, tell_ended, tell_unbooked, tell_silent)
     ),
-    Role.GRAPH_OPERATOR: Home((tell_build, tell_troubles, tell_falls), (tell_cycles, tell_silent)),
+    Role.GRAPH_OPERATOR: Home(
+        (tell_build, tell_questions, tell_troubles, tell_falls), (tell_cycles, tell_silent)
+    ),
     Role.ANALYST: Home((tell_report, tell_falls, tell_troubles), (tell_silent,)),
     Role.VIEWER: Home((tell_troubles, tell_falls), (tell_cycles, tell_ended)),
     Role.ADMIN: Home(
-        (tell_build, tell_report, tell_troubles, tell_falls),
+        (tell_build, tell_report, tell_questions, tell_troubles, tell_falls),
         (tell_keys, tell_tests, tell_ended, tell_unbooked, tell_silent, tell_cycles),
     ),
 }
 # People who trade: what is theirs, whatever their role. Builds and reports are the exchange's.
 TRADERS = Home(
-    (tell_troubles, tell_falls), (tell_tests, tell_ended, tell_unbooked, tell_silent, tell_keys)
+    (tell_questions, tell_troubles, tell_falls),
+    (tell_tests, tell_ended, tell_unbooked, tell_silent, tell_keys),
 )
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from exchange.accounts.models import User
 from exchange.accounts.ownership import may_change, may_see
 from exchange.findings.models import BLOCKING, BookingFinding
+from exchange.findings.questions import open_questions
 from exchange.reading.falls import find_falls
 from exchange.reading.troubles import Change, Trouble, find_troubles
 from exchange.reports.models import ReportRun
@@ -24,6 +25,7 @@ BY_CHECK = "last check"
 BY_NIGHT = "last night"
 BY_NOW = "now"
 NAMED = 3
+QUESTIONS_TOLD = 5
 NEW = timedelta(days=3)  # so long a change is marked
 
 
@@ -74,6 +76,9 @@ def offer_for_trouble(trouble: Trouble, person: User) -> Iterator[Action]:
     finding, change = trouble.finding, trouble.change
     if trouble.size == 1:
         yield Action("See", reverse("booking-detail", args=[finding.booking_id]))
+        if may_see(person, finding.booking.campaign):
+            page = reverse("campaign-why", args=[finding.booking.campaign_id])
+            yield Action("Why", f"{page}?publisher={finding.booking.publisher_id}")
     else:
         query = urlencode({"cause": finding.cause})
         yield Action("See", f"{reverse('finding-list')}?{query}")
@@ -94,6 +99,29 @@ def offer_to_revert(change: Change, person: User) -> Iterator[Action]:
         yield Action("Revert", reverse("edge-revert", args=[edge.pk, change.before]), question)
 
 
+def tell_questions(person: User) -> Iterator[Matter]:
+    """What others ask about edges of the person's organisation: what they named to ask it."""
+    for question in open_questions(person)[:QUESTIONS_TOLD]:
+        booking, asker = question.booking, question.asked_by.organisation
+        about = f"{booking.campaign.name} at {booking.publisher.name}"
+        yield Matter(
+            what=f"{asker or 'Somebody'} asks about {question.edge}",
+            said=f"{about}: “{question.text}”"
+            if question.text
+            else f"It keeps visits from {about}.",
+            source=BY_NOW,
+            visits=question.visits,
+            actions=(
+                Action("Edge", reverse("edge-detail", args=[question.edge_id])),
+                Action(
+                    "Settled",
+                    reverse("question-settle", args=[question.pk]),
+                    f"Is the question about {question.edge} settled?",
+                ),
+            ),
+        )
+
+
 def tell_falls(person: User) -> Iterator[Matter]:
     found = find_falls(person)
     if found is None or not found.falls:
@@ -102,7 +130,7 @@ def tell_falls(person: User) -> Iterator[Matter]:
     named = tuple(
         Named(
             fall.campaign.name,
-            f"{report}?campaign={fall.campaign.pk}",
+            reverse("campaign-why", args=[fall.campaign.pk]),
             f"{fall.before:,} to {fall.after:,}",
         )
         for fall in found.falls[:NAMED]

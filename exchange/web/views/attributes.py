@@ -18,6 +18,7 @@ from exchange.reports.data_quality import read_quality
 from exchange.web.attribute_traffic import read_carried
 from exchange.web.filters import AttributeFilter
 from exchange.web.forms import AttributeForm, save_form
+from exchange.web.rehearsing import is_rehearsed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -68,7 +69,8 @@ def edit_attribute(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     named = Attribute(name=request.GET.get("name", "")[:LONGEST_NAME])
     attribute = open_for_edit(Attribute.objects.all(), person, pk, named)
     form = AttributeForm(request.POST or None, person=person, instance=attribute)
-    if request.method == "POST" and save_form(form, partial(save_attribute, by=person)):
+    is_due = request.method == "POST" and is_rehearsed(request, form)
+    if is_due and save_form(form, partial(save_attribute, by=person)):
         messages.success(request, f"{attribute.name} is saved.")
         return redirect("attribute-detail", attribute.pk)
     return show_form(

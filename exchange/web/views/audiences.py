@@ -17,6 +17,7 @@ from exchange.reading.library_reach import reach_of_audience
 from exchange.reading.paging import Order
 from exchange.web.filters import AudienceFilter
 from exchange.web.forms import AudienceForm, save_form
+from exchange.web.rehearsing import is_rehearsed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -54,7 +55,8 @@ def edit_audience(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     new = Audience(organisation=person.organisation)
     audience = open_for_edit(Audience.objects.select_related("organisation"), person, pk, new)
     form = AudienceForm(request.POST or None, person=person, instance=audience)
-    if request.method == "POST" and save_form(form, partial(save_audience, by=person)):
+    is_due = request.method == "POST" and is_rehearsed(request, form)
+    if is_due and save_form(form, partial(save_audience, by=person)):
         messages.success(request, f"@{audience.name} is saved.")
         return redirect("audience-detail", audience.pk)
     return show_form(

@@ -17,6 +17,7 @@ from exchange.market.visibility import visible
 from exchange.reading.paging import Order
 from exchange.web.filters import EdgeFilter
 from exchange.web.forms import EdgeForm, save_form
+from exchange.web.rehearsing import is_rehearsed
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -58,7 +59,8 @@ def edit_edge(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     edge = open_for_edit(Edge.objects.with_parties(), person, pk, Edge())
     form = EdgeForm(request.POST or None, person=person, instance=edge, initial=request.GET.dict())
-    if request.method == "POST" and save_form(form, partial(save_edge, by=person)):
+    is_due = request.method == "POST" and is_rehearsed(request, form)
+    if is_due and save_form(form, partial(save_edge, by=person)):
         messages.success(request, f"The edge {edge} is saved.")
         return redirect("edge-detail", edge.pk)
     return show_form(

@@ -17,6 +17,7 @@ from exchange.market.visibility import visible
 from exchange.reading.paging import Order, Page, read_page
 from exchange.web.filters import ListFilter
 from exchange.web.forms import SavingForm
+from exchange.web.rehearsing import describe
 
 Row = TypeVar("Row", bound=Model)
 
@@ -74,4 +75,6 @@ def show_form(
 ) -> HttpResponse:
     """Shows a form, with `is_new` and everything that it complains about."""
     context |= {"form": form, "is_new": form.instance._state.adding}
+    if form.rehearsal is not None:
+        context |= describe(form.rehearsal, form.person)
     return render(request, template, context, status=form.status)

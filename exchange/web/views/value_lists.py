@@ -29,6 +29,7 @@ from exchange.reading.library_reach import reach_of_list
 from exchange.reading.paging import Order
 from exchange.web.filters import ValueListFilter
 from exchange.web.forms import ChangeValuesForm, ValueListForm, save_form
+from exchange.web.rehearsing import describe, is_change_rehearsed, is_rehearsed
 from exchange.web.value_texts import GivenValues, load_lines, write_value
 from exchange.web.views.listing import (
     find_visible,
@@ -69,7 +70,8 @@ def change_value_list(request: HttpRequest, pk: int) -> HttpResponse:
     if "remove" in asked:
         asked |= {"text": write_value(asked["remove"]), "action": "remove"}
     form, text = ChangeValuesForm(asked), asked.get("q", "")
-    changed = form.change(value_list, person) if form.is_valid() else None
+    is_due = form.is_valid() and is_change_rehearsed(request, form, value_list, person)
+    changed = form.change(value_list, person) if is_due else None
     if changed is None:
         return render_values(request, value_list, form, text)
     messages.success(request, f"${value_list.name}: {changed}.")
@@ -92,6 +94,8 @@ def render_values(
         "impact": impact_of_value_list(value_list),
         "reach": reach_of_list(value_list),
     }
+    if form.rehearsal is not None:
+        context |= describe(form.rehearsal, person_of(request))
     status = 422 if form.errors else 200
     return render(request, "market/value_list_detail.html", context, status=status)
 
@@ -120,7 +124,8 @@ def download_value_list(request: HttpRequest, pk: int) -> FileResponse:
 def edit_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     value_list, form = open_form(request, person, pk)
-    if request.method == "POST" and save_form(form, lambda **row: save_with_values(form, **row)):
+    is_due = request.method == "POST" and is_rehearsed(request, form)
+    if is_due and save_form(form, lambda **row: save_with_values(form, **row)):
         messages.success(request, describe_save(value_list, form))
         return redirect("value-list-detail", value_list.pk)
     return show_form(

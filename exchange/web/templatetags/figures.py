@@ -1,0 +1,40 @@
+"""How pages write figures of the sample: visits a day, and changes in percent."""
+
+from __future__ import annotations
+
+from django import template
+from django.db.models import Model
+from django.urls import reverse
+
+from exchange.accounts.ownership import KIND_OF_MODEL
+from exchange.reading.impact import LEAST_PEOPLE
+from exchange.reading.verdicts import say
+from exchange.web.templatetags.treeline import share
+
+register = template.Library()
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@register.filter
+def a_day(visits: float | None) -> str:
+    """Never rounded to none; None: of fewer people than are told."""
+    if visits is None:
+        return f"under {LEAST_PEOPLE} people"
+    return say(visits) if visits else "0"
+
+
+@register.filter
+def change(percent: float) -> str:
+    """With its sign; never rounded to nothing or to everything."""
+    if not percent:
+        return "as before"
+    sign = "+" if percent > 0 else MINUS
+    size = abs(percent)
+    return f"{sign} {share(size) if size <= 100 else f'{size:,.0f} %'}"
+
+
+@register.simple_tag
+def history_of(row: Model) -> str:
+    """The address of what a thing was before."""
+    return reverse(KIND_OF_MODEL[str(row._meta.model_name)].url_name("history"), args=[row.pk])
