@@ -116,7 +116,17 @@ def ask_all(person: User) -> Iterator[Question]:
             yield from ask(name, person)
 
 
-PAGES_OF_ONE = ("detail", "edit", "history", "values", "bookings", "tests", "api", "served")
+PAGES_OF_ONE = (
+    "detail",
+    "edit",
+    "history",
+    "values",
+    "bookings",
+    "paths",
+    "tests",
+    "api",
+    "served",
+)
 
 
 def ask(name: str, person: User) -> Iterator[Question]:

@@ -67,7 +67,7 @@ def find_use(value_list: ValueList) -> tuple[str, str] | None:
     word = f"list:{value_list.pk}"
     counted: Counter[tuple[str, str]] = Counter()
     for model in (Campaign, Edge, Audience):
-        rows = model.objects.kept().filter(uses__contains=[word]).order_by("-pk")  # type: ignore[attr-defined]
+        rows = model.objects.kept().filter(uses__contains=[word]).order_by("-pk")
         for uses in rows.values_list("uses", flat=True)[:USES_LOOKED_AT]:
             counted.update(
                 (parts[2], parts[3])

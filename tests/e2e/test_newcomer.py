@@ -172,7 +172,7 @@ def count_a_day(text: str, publisher: str = "") -> int:
         for visit in VISITS
         if publisher in ("", visit["publisher.id"]) and expression.evaluate(as_visit(visit)) is True
     )
-    return round(met)
+    return int(met)
 
 
 def book_three(visitor: Visitor, hands: Hands, campaign: Campaign) -> None:
@@ -203,7 +203,7 @@ def be_answered(campaign: Campaign) -> None:
     """The visitor's clock is set so that it is Wednesday evening there, whenever this runs."""
     now = datetime.now(UTC)
     wednesday = timedelta(days=2 - now.weekday(), hours=19 - now.hour)
-    visit = {
+    visit: dict[str, Any] = {
         "device": {"type": "phone"},
         "geo": {"city": "Berlin", "utc_offset": int(wednesday.total_seconds() // 60)},
         "user": {"segments": ["pulse:cars"]},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Response
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Response
 
 from tests.look.scenes import Scene
 
@@ -45,15 +45,15 @@ class Look:
             self.page.screenshot(path=picture, full_page=True)
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         if wide > self.width:
-            self._note(name, f"is {wide} px wide")
+            self.note(name, f"is {wide} px wide")
         for text in self.said:
-            self._note(name, f"console: {text}")
+            self.note(name, f"console: {text}")
         if sum(self.sizes) > PAGE_BYTES:
-            self._note(name, f"weighs {sum(self.sizes):,} bytes")
+            self.note(name, f"weighs {sum(self.sizes):,} bytes")
         for found in find_violations(self.page):
-            self._note(name, f"axe: {found}")
+            self.note(name, f"axe: {found}")
 
-    def _note(self, name: str, problem: str) -> None:
+    def note(self, name: str, problem: str) -> None:
         self.problems.append(f"{name} at {self.width} {self.scheme}: {problem}")
 
     def hear(self, message: ConsoleMessage) -> None:
@@ -85,8 +85,11 @@ def show(
     opened = look.open(url + address)
     if opened is None or opened.status == 405 or not look.page.locator("main").count():
         return
-    if scene.act is not None:
-        scene.act(look.page)
+    try:
+        if scene.act is not None:
+            scene.act(look.page)
+    except (Error, AssertionError) as error:  # the others are looked at all the same
+        look.note(scene.name, f"cannot be shown: {error}")
     look.check(scene.name, folder)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from django.urls import URLPattern
 from playwright.sync_api import Page, expect
 
 PLACEHOLDER = re.compile(r"<\w+:\w+>")
@@ -32,6 +33,7 @@ def list_pages() -> Iterator[Scene]:
 
     for pattern in urlpatterns:
         route = str(pattern.pattern)
+        assert isinstance(pattern, URLPattern)
         if NO_PAGES.search(route) or route.count("<") > 1:
             continue
         folder = route.split("/")[0]
@@ -119,6 +121,7 @@ def turn_to_json(page: Page) -> None:
 
 
 def ask_visit(page: Page) -> None:
+    page.select_option("[name=publisher]", index=1)
     page.click("[data-example]")
     page.click("text=What is eligible?")
     expect(page.locator("#answer .card").first).to_be_visible()

@@ -153,14 +153,14 @@ def test_one_of_each_kind_can_be_shown_to_a_customer(chromium: Browser, url: str
 
 
 @pytest.mark.look
-def test_every_page_and_state_can_be_shown_to_a_customer(chromium: Browser, url: str) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_and_state_can_be_shown_to_a_customer(
+    chromium: Browser, url: str, width: int, scheme: str
+) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    scenes, numbers = [*list_pages(), *STATES], find_numbers()
-    problems = []
-    for width in WIDTHS:
-        for scheme in SCHEMES:
-            window = width, scheme
-            problems += look_at(chromium, url, scenes, numbers, window, PICTURES)
-            with running_pages(TREELINE_DEBUG="1") as developers:
-                problems += look_at(chromium, developers.url, [COMPONENTS], {}, window, PICTURES)
+    scenes, window = [*list_pages(), *STATES], (width, scheme)
+    problems = look_at(chromium, url, scenes, find_numbers(), window, PICTURES)
+    with running_pages(TREELINE_DEBUG="1") as developers:
+        problems += look_at(chromium, developers.url, [COMPONENTS], {}, window, PICTURES)
     assert problems == []

@@ -81,7 +81,8 @@ def test_alternatives_are_compared_by_price_and_by_what_they_let_by(
     assert direct.reach.eligible == pytest.approx(
         expect_a_day("herald", *wanted, "device.type = 'phone'")
     )
-    assert direct.reach.percent == pytest.approx(100 * direct.reach.eligible / direct.reach.wanted)
+    share = direct.reach.eligible / direct.reach.wanted  # type: ignore[operator]
+    assert direct.reach.percent == pytest.approx(100 * share)
 
 
 def test_an_offer_says_how_many_visits_a_day_it_would_bring(
