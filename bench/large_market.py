@@ -1,8 +1,8 @@
 """A large exchange in a Postgres of its own, kept in a folder: 1,000,000 bookings, 57,000 edges.
 
 The demo's generator with a larger graph; each campaign is then repeated with its bookings, which
-Postgres does in a fraction of the time. Beside it a day's visits, four weeks of reported visits
-and findings. Loading takes minutes, so the folder is used again by the next run.
+Postgres does in a fraction of the time. Beside it a day's visits, four weeks of reported visits,
+a night's tables and findings. Loading takes minutes, so the folder is used again by the next run.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import django
+
+from bench.night_tables import write_nights
 
 SEED = 1
 REPORTED_DAYS = 28
@@ -99,7 +102,7 @@ def large_market(folder: Path, size: MarketSize = LARGE) -> Iterator[None]:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        for step in (load_market, repeat_campaigns, fill_reports):
+        for step in (load_market, repeat_campaigns, fill_reports, fill_nights):
             done = folder / f"{step.__name__}.done"
             if not done.exists():
                 step(size)
@@ -154,6 +157,19 @@ def fill_reports(_: MarketSize) -> None:
         cursor.execute(FILL_REPORTS, {"days": REPORTED_DAYS})
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+
+
+def fill_nights(_: MarketSize) -> None:
+    """Tables of one night, about every campaign."""
+    from django.conf import settings
+    from django.utils import timezone
+
+    from exchange.market.models import Campaign, Party
+
+    ids = list(Campaign.objects.order_by("pk").values_list("pk", flat=True))
+    publishers = list(Party.objects.publishers().values_list("seller_id", flat=True))
+    day = timezone.now().date() - timedelta(days=1)
+    write_nights(Path(settings.REPORT_DIR), day, ids, publishers)
 
 
 def tell_progress(what: str, done: int, total: int) -> None:

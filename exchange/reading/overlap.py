@@ -23,7 +23,7 @@ from exchange.market.models import Campaign, Party
 from exchange.market.visibility import owned
 from exchange.reading.impact import Gate
 from exchange.reports.night.asking import Best, Question, Row, list_columns, read_rows
-from exchange.reports.night.catalogue import ALONE, PARTNERS
+from exchange.reports.night.campaign_reports import ALONE, PARTNERS
 from exchange.reports.night.tables import Night, find_night
 from exchange.reports.sample_counting import Counter, Rows, counter_of
 from exchange.reports.sample_table import open_sample

@@ -14,7 +14,7 @@ from exchange.accounts.models import User
 from exchange.market.models import Campaign, Edge, Party
 from exchange.market.visibility import Sight, sight
 from exchange.reports.night.asking import Question, Row, read_rows
-from exchange.reports.night.catalogue import FUNNEL
+from exchange.reports.night.campaign_reports import FUNNEL
 from exchange.reports.night.tables import find_night
 from exchange.reports.night.wording import CAMPAIGN_STEP, edge_number
 

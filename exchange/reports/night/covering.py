@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exchange.accounts.models import User
-from exchange.reports.night.catalogue import ALONE
+from exchange.reports.night.campaign_reports import ALONE
 from exchange.reports.night.seeing import find_rows
 from exchange.reports.night.shapes import Kind, NightReport, Sees
 from exchange.reports.night.tables import Night, read_batches

@@ -110,6 +110,12 @@ def open_table(night: Night, table: str) -> ds.Dataset | None:
     names = night.tables.get(table, ())
     if not names:
         return None
-    files, folder = open_place(day_folder(out_folder(), night.job, night.day))
+    return open_files(day_folder(out_folder(), night.job, night.day), names)
+
+
+@lru_cache(maxsize=64)
+def open_files(place: str, names: tuple[str, ...]) -> ds.Dataset:
+    """Kept: each run has a folder of its own, so what has these names does not change."""
+    files, folder = open_place(place)
     paths = [f"{folder}/{name}" for name in names]
     return ds.dataset(paths, filesystem=files, format="parquet", partitioning=None)

@@ -53,7 +53,8 @@ UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
 def show_catalogue(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     seen = [report for report in REPORTS.values() if may_read(person, report)]
-    entries = [(report, find_night(report.job)) for report in seen]
+    nights = {job: find_night(job) for job in {report.job for report in seen}}
+    entries = [(report, nights[report.job]) for report in seen]
     groups = [
         (group, list(found)) for group, found in groupby(entries, key=lambda entry: entry[0].group)
     ]

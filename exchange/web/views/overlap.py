@@ -19,7 +19,7 @@ from exchange.market.visibility import explainable
 from exchange.reading.overlap import MOST_CAMPAIGNS, Overlap, find_largest, read_overlap
 from exchange.reports.exports import UTF8_MARK, plain, write_lines
 from exchange.reports.freshness import read_freshness
-from exchange.reports.night.catalogue import ALONE
+from exchange.reports.night.campaign_reports import ALONE
 from exchange.reports.night.tables import list_nights
 from exchange.web.filters import ListFilter
 from exchange.web.forms.night_reports import offered_publishers

@@ -15,7 +15,7 @@ from exchange.market.models import Party
 from exchange.market.visibility import owned
 from exchange.reading.sold import SoldThrough, read_sold
 from exchange.reports.night import bars
-from exchange.reports.night.catalogue import FUNNEL
+from exchange.reports.night.campaign_reports import FUNNEL
 from exchange.reports.night.tables import list_nights
 from exchange.web.filters import ListFilter
 from exchange.web.forms.reports import PlainSelect
