@@ -17,7 +17,7 @@ from django.db.models.functions import Length
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from exchange.accounts.models import Organisation, User
-from exchange.accounts.permissions import is_exchange_operator
+from exchange.accounts.permissions import is_exchange_operator, may_edit
 from exchange.findings.models import BookingFinding
 from exchange.keys.models import ApiKey
 from exchange.market.models import (
@@ -48,6 +48,8 @@ LEFT_OUT = {
     "logout": ONLY_POST,
     "campaign-status": ONLY_POST,
     "campaign-book": ONLY_POST,
+    "campaign-ask": ONLY_POST,
+    "question-settle": ONLY_POST,
     "campaign-view-save": ONLY_POST,
     "campaign-view-remove": ONLY_POST,
     "value-list-keep": ONLY_POST,
@@ -126,6 +128,7 @@ PAGES_OF_ONE = (
     "tests",
     "api",
     "served",
+    "why",
 )
 
 
@@ -362,6 +365,28 @@ def ask_comparison(name: str, person: User) -> Iterator[Question]:
         yield Question(name, what, reverse(name, args=[row.pk] if row else []), data)
 
 
+# What a form would send, but for what it is about.
+REHEARSED: dict[str, dict[str, Any]] = {
+    "edge": {"fee_percent": "5", "is_active": "on", "expression": "geo.country = 'USA'"},
+    "audience": {"name": "some", "expression": "geo.country = 'USA'"},
+    "value-list": {"name": "some", "text": "Oslo\nBergen"},
+    "attribute": {"name": "site.mood", "type": "string", "is_required": "on"},
+}
+
+
+def ask_rehearsal(name: str, person: User) -> Iterator[Question]:
+    """Of rows that the person could save, each with another rule than it has."""
+    slug = name.removesuffix("-new").removesuffix("-rehearse")
+    if not may_edit(person, KINDS[slug].name):
+        return
+    rows = [("new", None)] if name.endswith("-new") else PICKS[slug](person, True)
+    for what, row in rows:
+        kept = {"name", "seller_id", "buyer_id", "organisation_id"}
+        said = {key.removesuffix("_id"): getattr(row, key) for key in kept if hasattr(row, key)}
+        address = reverse(name, args=[row.pk] if row else [])
+        yield Question(name, what, address, REHEARSED[slug] | said)
+
+
 def ask_of_campaign(name: str, person: User) -> Iterator[Question]:
     for what, row in pick_any(Campaign)(person, True):
         yield Question(name, what, reverse(name, args=[row.pk]))
@@ -441,6 +466,9 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
     "expression-impact": ask_validation,
     "expression-values": ask_values,
     "expression-holder": ask_values,
+    **{f"{slug}-rehearse": ask_rehearsal for slug in REHEARSED},
+    "edge-rehearse-new": ask_rehearsal,
+    "attribute-rehearse-new": ask_rehearsal,
     "value-list-compare": ask_comparison,
     "value-list-compare-new": ask_comparison,
     "test-visit-create": ask_of_campaign,

@@ -16,11 +16,13 @@ from django.utils import timezone
 
 from exchange.accounts.models import Role, User
 from exchange.accounts.services import reset_password, save_organisation, save_person
+from exchange.findings.models import OwnerQuestion
+from exchange.findings.questions import ask_owner, settle_question
 from exchange.keys.models import ApiKey
 from exchange.keys.services import create_api_key, revoke_api_key
 from exchange.market import services
 from exchange.market.history import revert
-from exchange.market.models import Attribute, Audience, TestVisit, ValueList
+from exchange.market.models import Attribute, Audience, Booking, Edge, TestVisit, ValueList
 from exchange.reports.models import ReportRun
 from exchange.reports.services import create_run, request_run
 from exchange.snapshots.models import SnapshotBuild
@@ -184,8 +186,23 @@ PAGES: dict[str, Page] = {
     "party-options": listing(),
     "organisation-options": Page(get=200, is_operators=True),
     "campaign-status": acting("campaign", status="paused"),
-    **{f"campaign-{tab}": reading("campaign") for tab in ("bookings", "paths", "api", "served")},
     "campaign-tests": Page("campaign", get=200, post=200),
+    **{
+        f"campaign-{tab}": reading("campaign")
+        for tab in ("bookings", "paths", "api", "served", "why")
+    },
+    "campaign-ask": acting("campaign"),
+    "question-settle": Page(
+        "edge", post=302, is_edit=True, arguments=lambda _: [OwnerQuestion.objects.get().pk]
+    ),
+    **{
+        f"{kind}-rehearse": acting(kind, answer=200)
+        for kind in ("edge", "audience", "value-list", "attribute")
+    },
+    **{
+        f"{kind}-rehearse-new": Page(kind, post=200, is_edit=True, needs_object=False)
+        for kind in ("edge", "attribute")
+    },
     "campaign-book": acting("campaign"),
     "value-list-compare-new": Page("value-list", post=200, is_edit=True, needs_object=False),
     "value-list-compare": acting("value-list", answer=200),
@@ -264,6 +281,15 @@ def new_key(key: ApiKey, by: User) -> object:
     )
 
 
+def ask_about(booking: Booking, by: User) -> object:
+    edge = OwnerQuestion.objects.get().edge
+    return ask_owner(booking=booking, edge=edge, on_way=[edge.pk], by=by)
+
+
+def settle_about(edge: Edge, by: User) -> object:
+    return settle_question(question=OwnerQuestion.objects.get(edge=edge), by=by)
+
+
 SERVICES: dict[Callable[..., object], Service] = {
     services.save_party: Service("party", lambda it, by: services.save_party(party=it, by=by)),
     services.retire_party: Service("party", lambda it, by: services.retire_party(party=it, by=by)),
@@ -312,6 +338,8 @@ SERVICES: dict[Callable[..., object], Service] = {
         "test-visit", lambda it, by: services.retire_test_visit(test_visit=it, by=by)
     ),
     revert: Service("edge", lambda it, by: revert(obj=it, to=1, by=by)),
+    ask_owner: Service("booking", ask_about),
+    settle_question: Service("edge", settle_about),
     create_api_key: Service("api-key", new_key),
     revoke_api_key: Service("api-key", lambda it, by: revoke_api_key(key=it, by=by)),
     save_person: Service("person", lambda it, by: save_person(person=it, by=by)),
@@ -331,6 +359,12 @@ def furnish(exchange: Exchange) -> World:
     value_list.versions.create(number=1, values=["sodaville"], added_count=1, removed_count=0)
     key, _ = create_api_key(
         name="Herald's server", organisation=herald.organisation, publishers=[herald.party]
+    )
+    OwnerQuestion.objects.create(
+        edge=exchange.first_edge,
+        booking=exchange.booking,
+        asked_by=soda.admin,
+        asked_at=timezone.now(),
     )
     SnapshotBuild.objects.create(
         status="live", snapshot_id="a" * 32, finished_at=timezone.now() - timedelta(hours=1)

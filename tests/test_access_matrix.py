@@ -171,7 +171,7 @@ def test_nobody_gets_in_without_logging_in(name: str, world: World) -> None:
 
 def find_services() -> set[Callable[..., object]]:
     """Functions that take the person who asks, `by` or `requested_by`."""
-    names = ["exchange.accounts.services", "exchange.keys.services"]
+    names = ["exchange.accounts.services", "exchange.keys.services", "exchange.findings.questions"]
     names += ["exchange.market.history", "exchange.reports.services"]
     names += [
         f"exchange.market.services.{module.name}"

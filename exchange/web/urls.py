@@ -162,21 +162,24 @@ if settings.DEBUG:
     urlpatterns.append(path("components/", components.show_components, name="components"))
 
 for slug in rehearsals.OPENERS:
-    folder = KINDS[slug].folder
-    urlpatterns += [
+    urlpatterns.append(
         path(
-            f"{folder}/<int:pk>/rehearse/",
+            f"{KINDS[slug].folder}/<int:pk>/rehearse/",
             rehearsals.rehearse_form,
             {"slug": slug},
             name=f"{slug}-rehearse",
-        ),
+        )
+    )
+# A new audience or list is used by nobody yet.
+for slug in ("edge", "attribute"):
+    urlpatterns.append(
         path(
-            f"{folder}/new/rehearse/",
+            f"{KINDS[slug].folder}/new/rehearse/",
             rehearsals.rehearse_form,
             {"slug": slug},
             name=f"{slug}-rehearse-new",
-        ),
-    ]
+        )
+    )
 
 for kind in KINDS.values():
     urlpatterns += [

@@ -91,7 +91,7 @@ def test_where_no_condition_alone_is_in_the_way_two_are_told(
     losses, judge = look(exchange, text=text), Judge()
     conditions = [*EDGES, *text.split(" and ")]
     assert losses.blockers == []
-    kept = {pair: 0.0 for pair in combinations(conditions, 2)}
+    kept = dict.fromkeys(combinations(conditions, 2), 0.0)
     for visit in at(visits, "herald"):
         failed = tuple(each for each in conditions if judge(each, visit) is not True)
         if failed in kept:

@@ -81,9 +81,7 @@ def test_an_edge_that_is_switched_off_leads_bookings_elsewhere_or_stops_them(
 def test_a_new_edge_may_become_the_cheapest_path(
     exchange: Exchange, campaigns: dict[str, Campaign], visits: list[Visit]
 ) -> None:
-    new = Edge(
-        seller=exchange.herald.party, buyer=exchange.soda.party, expression="user.age > 80"
-    )
+    new = Edge(seller=exchange.herald.party, buyer=exchange.soda.party, expression="user.age > 80")
     fates = by_name(rehearse(Draft(new), exchange.operators[Role.GRAPH_OPERATOR]))
     assert fates["Summer"].before == pytest.approx(eligible(visits, "herald", EDGES[0], EDGES[2]))
     assert fates["Summer"].after == pytest.approx(eligible(visits, "herald", "user.age > 80"))

@@ -116,7 +116,14 @@ def describe_now(request: HttpRequest, why: WhyNot, losses: Losses) -> dict[str,
         "cause": why.cause,
         "blockers": list(list_blockers(losses.blockers, losses, why.person, questions, most)),
         "next_blockers": list(
-            list_blockers(losses.next_blockers, losses, why.person, questions, most)
+            list_blockers(
+                losses.next_blockers,
+                losses,
+                why.person,
+                questions,
+                most,
+                along=losses.blockers[0].condition.key if losses.blockers else "",
+            )
         ),
         "pair": tell_pair(losses),
         "tried": read_tried(request, losses),
@@ -136,8 +143,7 @@ def describe_visits(request: HttpRequest, losses: Losses) -> dict[str, Any]:
     """Some visits that only the condition in the address keeps out; what they say of what the
     campaign and readable rules ask for."""
     key = request.GET.get("visits", "")
-    both = [*losses.blockers, *losses.next_blockers]
-    blocker = next((one for one in both if one.condition.key == key), None)
+    blocker = next((one for one in losses.blockers if one.condition.key == key), None)
     if blocker is None:
         return {}
     names = losses.list_attributes(blocker.condition)

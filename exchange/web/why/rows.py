@@ -58,7 +58,8 @@ class FunnelRow:
 
 @dataclass(frozen=True, slots=True)
 class BlockerRow:
-    """What alone keeps visits out. `key` is what may be tried; empty where it cannot be."""
+    """What alone keeps visits out. `key` is what may be tried; empty where it cannot be. It is one
+    of what limits once another is lifted, if that is `along`: then both are tried."""
 
     title: str
     owner: str
@@ -66,6 +67,7 @@ class BlockerRow:
     missing: float
     most: float
     key: str = ""
+    along: str = ""
     edge: Edge | None = None
     may_edit: bool = False
     sees_edge: bool = False
@@ -121,6 +123,7 @@ def list_blockers(
     person: User,
     questions: Mapping[int, OwnerQuestion],
     most: float,
+    along: str = "",
 ) -> Iterator[BlockerRow]:
     for blocker in blockers[:BLOCKERS_SHOWN]:
         condition, edge = blocker.condition, blocker.condition.edge
@@ -131,6 +134,7 @@ def list_blockers(
             missing=blocker.missing,
             most=most,
             key=condition.key,
+            along=along,
             edge=edge,
             may_edit=edge is not None and may_change(person, edge),
             sees_edge=edge is not None and may_see(person, edge),
