@@ -26,6 +26,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from pipelines.asking import Question
 from pipelines.day_input import DayInput, DayOrder
 from pipelines.matching import INDEX_FILE
 from pipelines.session import EXIT_UNABLE, PACKAGE, JavaMissingError, start_session
@@ -44,12 +45,14 @@ Schema = StructType | Callable[[DayInput], StructType]
 @dataclass(frozen=True, slots=True)
 class DayJob:
     """`compute` says what each of `tables` holds; `finish` comes after the commit. One that looks
-    back reads what other jobs wrote of many days, not the day's log."""
+    back reads what other jobs wrote of many days, not the day's log. `question` is what it asks of
+    the visits themselves, together with all other jobs of the session."""
 
     name: str
     tables: Mapping[str, Schema]
     compute: Callable[[DayInput], Tables]
     looks_back: bool = False
+    question: Callable[[DayInput], Question] | None = None
     finish: Callable[[DayInput, Manifest], None] | None = None
 
 
@@ -138,8 +141,7 @@ def run_jobs(spark: SparkSession, order: DayOrder, jobs: Sequence[DayJob]) -> It
     """Runs every job, also after one that failed."""
     day = DayInput(spark, order)
     try:
-        if day.log and len(jobs) > 1:
-            day.keep_visits()
+        day.questions = [job.question for job in jobs if job.question is not None]
         for job in jobs:
             yield run_job(day, job)
     finally:
