@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pandas.util import hash_array
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -36,13 +35,13 @@ from pipelines.asking import as_answers
 from pipelines.blocking import find_failing, follow_paths
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
-from pipelines.prepared import Numbers, PreparedVisits, PublisherRows, count_bits
+from pipelines.prepared import PreparedVisits, PublisherRows, Rows, count_bits
+from pipelines.sampling import SAMPLED, Sampler, name_bookings, unite_samples
 from pipelines.visit_log import column
-from targeting.visit_log import VISIT_ID
 
 NAME = "funnel"
 EDGE_PREFIX = "edge."
-SAMPLED_BLOCKERS, SAMPLED_VISITS = 3, 20
+SAMPLED_BLOCKERS = 3
 BOOKING = [
     StructField("booking_id", LongType()),
     StructField("campaign_id", LongType()),
@@ -89,8 +88,6 @@ EDGES = StructType(
         *REACHED,
     ]
 )
-# A visit, and its place in an order that every run has: the first ones are the sample.
-SAMPLED = StructType([StructField("place", LongType()), StructField("visit_id", StringType())])
 # What workers find: rows of STEPS, BLOCKERS, BOTTLENECKS or, without a booking, of EDGES.
 FOUND = StructType(
     [
@@ -182,13 +179,13 @@ class Blockers:
     places: list[int] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     counts: list[tuple[int, int, int]] = field(default_factory=list)
-    sampled: list[Numbers] = field(default_factory=list)
+    sampled: list[Rows] = field(default_factory=list)
 
 
 def tell_blockers(
     visits: PreparedVisits, at: PublisherRows, places: Sequence[int]
 ) -> pa.RecordBatch:
-    order = order_visits(visits)
+    sampler = Sampler(visits)
     made = Blockers()
     for place in places:
         for condition, failing in find_failing(at, visits.conditions.of(place)):
@@ -198,48 +195,16 @@ def tell_blockers(
                 made.conditions.append(condition)
                 made.counts.append((alone, failing.false, failing.unknown))
                 blocked = visits.row_numbers(at.first, failing.alone)
-                made.sampled.append(take_first(blocked, order))
+                made.sampled.append(sampler.choose(blocked))
     counts = visits.weight * np.array(made.counts, np.int64).reshape(-1, len(BLOCKED)).T
     return as_answers(
         FOUND,
         len(made.places),
-        **take_bookings(visits, made.places),
+        **name_bookings(visits, made.places),
         condition=pa.array(made.conditions, pa.string()),
         **dict(zip((each.name for each in BLOCKED), counts, strict=True)),
-        sampled=list_visits(visits, made.sampled, order),
+        sampled=sampler.list(made.sampled),
     )
-
-
-NO_ROWS = np.zeros(0, np.int64)
-
-
-def order_visits(visits: PreparedVisits) -> Numbers:
-    """Gives each row a place that is the same in every run, whatever rows are beside it."""
-    ids = visits.rows[VISIT_ID].combine_chunks().to_numpy(zero_copy_only=False)
-    return hash_array(ids).view(np.int64)
-
-
-def take_first(rows: Numbers, order: Numbers) -> Numbers:
-    if len(rows) <= SAMPLED_VISITS:
-        return rows
-    return rows[np.argpartition(order[rows], SAMPLED_VISITS)[:SAMPLED_VISITS]]
-
-
-def list_visits(visits: PreparedVisits, rows: Sequence[Numbers], order: Numbers) -> pa.Array:
-    ends = np.cumsum([0, *map(len, rows)]).astype(np.int32)
-    every = np.concatenate([NO_ROWS, *rows])
-    ids = visits.rows[VISIT_ID].combine_chunks().take(pa.array(every))
-    names = [each.name for each in SAMPLED]
-    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([order[every], ids], names))
-
-
-def take_bookings(visits: PreparedVisits, places: Sequence[int]) -> dict[str, Any]:
-    taken = pa.array(places, pa.int64())
-    return {
-        "booking_id": visits.index.snapshot.ids[list(places)],
-        "campaign_id": visits.index.campaign_ids.take(taken),
-        "publisher": visits.index.publishers.take(taken),
-    }
 
 
 def tell_edges(
@@ -259,7 +224,7 @@ def tell_bottlenecks(visits: PreparedVisits, places: Sequence[int]) -> pa.Record
     return as_answers(
         FOUND,
         len(rows),
-        **take_bookings(visits, [place for place, _ in rows]),
+        **name_bookings(visits, [place for place, _ in rows]),
         edge=pa.array([str(each.edge) for _, each in rows], pa.string()),
         depending=visits.weight * np.array([each.depending for _, each in rows], np.int64),
         blocked=visits.weight * np.array([each.blocked for _, each in rows], np.int64),
@@ -275,11 +240,10 @@ def sum_steps(found: DataFrame) -> DataFrame:
 def sum_blockers(found: DataFrame) -> DataFrame:
     keys = [*(each.name for each in BOOKING), "condition"]
     sums = [sf.sum(each.name).alias(each.name) for each in BLOCKED]
-    sampled = sf.sort_array(sf.flatten(sf.collect_list("sampled")))
     return (
         found.where(column("condition").isNotNull())
         .groupBy(*keys)
-        .agg(*sums, sf.slice(sampled, 1, SAMPLED_VISITS).alias("sampled"))
+        .agg(*sums, unite_samples("sampled"))
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matcher_ext import ExpressionError, VisitTable
+from matcher_ext import ExpressionError, LiveIndex, Snapshot, VisitTable
 from pipelines.conditions import conditions_of
 from pipelines.matching import OpenSnapshot, split_by_weight
 from pipelines.sketches import Users
@@ -56,9 +56,12 @@ class PublisherRows:
         self.bits = bits
         self.truths: dict[str, Truth] = {}
 
-    def keep(self, condition: str, true: Words, false: Words) -> None:
-        span = slice(self.first, self.first + len(self.bits))
-        self.truths[condition] = Truth(true[span] & self.bits, false[span] & self.bits)
+    def keep(self, condition: str, truth: Truth) -> None:
+        self.truths[condition] = Truth(self.cut(truth.true), self.cut(truth.false))
+
+    def cut(self, bits: Words) -> Words:
+        """Takes what is the publisher's out of bits of the whole table."""
+        return bits[self.first : self.first + len(self.bits)] & self.bits
 
     def all_true(self, conditions: Iterable[str]) -> Words:
         return reduce(np.bitwise_and, [self.truths[each].true for each in conditions], self.bits)
@@ -164,11 +167,11 @@ class PreparedVisits:
 
     def _ask_condition(self, condition: str, publishers: Iterable[str]) -> None:
         try:
-            true, false = self.ask(condition)
+            truth = self.ask(condition)
         except ExpressionError:
             return
         for publisher in publishers:
-            self._publishers[publisher].keep(condition, true, false)
+            self._publishers[publisher].keep(condition, truth)
 
     def at_publisher(self, publisher: str) -> PublisherRows:
         """Finds a publisher's rows, whose blocks follow each other."""
@@ -180,8 +183,8 @@ class PreparedVisits:
             self._publishers[publisher] = found
         return self._publishers[publisher]
 
-    def ask(self, text: str) -> Truth:
-        true, false, _ = self.table.bitmap(text, self.index.snapshot)
+    def ask(self, text: str, index: Snapshot | LiveIndex | None = None) -> Truth:
+        true, false, _ = self.table.bitmap(text, index or self.index.snapshot)
         return Truth(true.view(np.uint64), false.view(np.uint64))
 
     @cached_property

@@ -91,8 +91,9 @@ def finish(words: Words) -> Words:
 
 def make_coupons(hashes: Hashes) -> NDArray[np.uint32]:
     """Makes what an HLL sketch notes of a user: a bucket, and how rare the user is."""
-    rarity = np.minimum(count_leading_zeros(hashes.second), 62).astype(np.uint32) + 1
-    return rarity << KEY_BITS | (hashes.first & np.uint64(KEY_MASK)).astype(np.uint32)
+    rarity = np.minimum(count_leading_zeros(hashes.second), 62).astype(np.uint64) + np.uint64(1)
+    buckets = hashes.first & np.uint64(KEY_MASK)
+    return (rarity << np.uint64(KEY_BITS) | buckets).astype(np.uint32)
 
 
 def count_leading_zeros(words: Words) -> NDArray[np.int32]:
