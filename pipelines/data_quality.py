@@ -10,7 +10,6 @@ rows         what became of the log's rows, late and duplicate ones too
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +21,7 @@ from pipelines.asking import as_answers
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
 from pipelines.judging import COUNTED, sum_weights
+from pipelines.partitions import days_until
 from pipelines.prepared import PreparedVisits
 from pipelines.visit_log import column, list_parts, read_files
 from targeting import AttributeType
@@ -199,10 +199,8 @@ def rank_values(values: DataFrame) -> DataFrame:
 
 def add_drift(day: DayInput, described: DataFrame) -> DataFrame:
     """Compares fill rates with the days before; without one there is no drift to tell."""
-    days = [day.day - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
-    tables = [day.store(NAME).read(each, "attributes", ATTRIBUTES) for each in days]
-    nothing = day.spark.createDataFrame([], ATTRIBUTES)
-    before = reduce(DataFrame.unionByName, [rows for rows in tables if rows is not None], nothing)
+    days = days_until(day.day - timedelta(days=1), DAYS_BEFORE)
+    before = day.store(NAME).read_days(days, "attributes", ATTRIBUTES)
     medians = before.groupBy("attribute").agg(
         sf.expr("percentile(fill_rate, 0.5)").alias("fill_rate_before")
     )
