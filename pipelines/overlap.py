@@ -112,8 +112,8 @@ def count_pairs(visits: PreparedVisits) -> pa.RecordBatch:
     shared = visits.table.overlap(index.snapshot, support=1, top=len(index.snapshot))
     sizes = [len(partners) for partners in shared.values()]
     ones = np.repeat(np.fromiter(shared, np.int64, len(shared)), sizes)
-    pairs = (pair for partners in shared.values() for pair in partners)
-    others = np.fromiter(pairs, np.dtype((np.int64, 2)), sum(sizes)).reshape(-1, 2)
+    pairs = (number for partners in shared.values() for pair in partners for number in pair)
+    others = np.fromiter(pairs, np.int64, 2 * sum(sizes)).reshape(-1, 2)
     places, partners = (np.searchsorted(index.snapshot.ids, ids) for ids in (ones, others[:, 0]))
     return as_answers(
         FOUND,

@@ -200,7 +200,8 @@ class PreparedVisits:
         """Turns bits of the table, from a word on, into rows, in no promised order."""
         words = np.flatnonzero(bits)
         is_set = np.unpackbits(bits[words].view(np.uint8), bitorder="little").view(bool)
-        return self._row_at[first + words].reshape(-1)[is_set]
+        found: Rows = self._row_at[first + words].reshape(-1)[is_set]
+        return found
 
     @cached_property
     def _row_at(self) -> Rows:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -104,7 +105,8 @@ def test_a_missing_snapshot_is_said_before_spark_starts(
 @contextmanager
 def no_room(spark: SparkSession) -> Iterator[None]:
     """Lets Spark write no file of more than a few bytes, as on a disk that is full."""
-    process = spark.sparkContext._gateway.proc.pid
+    gateway: Any = spark.sparkContext._gateway
+    process = gateway.proc.pid
     limits = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (16, limits[1]))
     try:

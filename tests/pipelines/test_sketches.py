@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datasketches
+import datasketches  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
