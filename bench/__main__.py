@@ -32,6 +32,7 @@ NOT_PROGRAMS = {
     "sender",
     "sets",
     "slow_clients",
+    "spark_rivals",
     "workloads",
 }
 

@@ -19,8 +19,11 @@ DAY_JOBS = {
     "data_quality": "say what the traffic carries: fill rates, values, drift",
     "forecast": "expect the next week, measure the last one, find dead targeting",
     "sample": "keep a sample of users with all of their visits",
+    "parity": "give sampled answers of ad servers again, and tell which differ",
 }
 NIGHTLY = "nightly"
+# Jobs of a day that somebody asks for.
+ASKED_JOBS = {"whatif": "hold a draft, or another snapshot, against the live one"}
 # Others, which have a `main` of their own.
 JOBS = {
     "compact": "bring what servers logged into its day, sorted by publisher",
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name in JOBS:
         status: int = import_module(f"pipelines.{name}").main(given[1:])
         return status
-    if name == NIGHTLY or name in DAY_JOBS:
+    if name == NIGHTLY or name in DAY_JOBS | ASKED_JOBS:
         return run_day_jobs(name, given[1:])
     print(describe_jobs())
     return 0 if given in (["--help"], ["-h"]) else 2
@@ -49,7 +52,8 @@ def run_day_jobs(name: str, arguments: Sequence[str]) -> int:
 
 
 def describe_jobs() -> str:
-    jobs = DAY_JOBS | {NIGHTLY: "all of the above for a day, over one judged input"} | JOBS
+    nightly = {NIGHTLY: "all of the above for a day, over one judged input"}
+    jobs = DAY_JOBS | nightly | ASKED_JOBS | JOBS
     lines = [f"  {name:18}{what}" for name, what in jobs.items()]
     return "\n".join(["python -m pipelines JOB [OPTIONS], where JOB is one of", "", *lines])
 

@@ -10,7 +10,6 @@ rows         what became of the log's rows, late and duplicate ones too
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,10 +17,12 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from pipelines.day_input import Batches, DayInput, open_batches
+from pipelines.asking import as_answers
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
 from pipelines.judging import COUNTED, sum_weights
-from pipelines.matching import split_by_weight
+from pipelines.partitions import days_until
+from pipelines.prepared import PreparedVisits
 from pipelines.visit_log import column, list_parts, read_files
 from targeting import AttributeType
 from targeting.visit_log import OF_THE_ROW, USER, VISIT_ID, WRONG_VALUES
@@ -74,13 +75,13 @@ COUNTABLE = {
 
 def compute(day: DayInput) -> Tables:
     catalog = day.index.source.open_on_driver().snapshot.catalog_rows
-    types = {row[0]: row[1] for row in catalog}
-    profile = day.keep(day.map_visits(ProfileVisits(types), PROFILE))
-    values = day.keep(sum_values(profile))
+    types = list_types(day)
+    profiles = day.found(NAME)
+    values = day.keep(sum_values(profiles))
     domains = [(row[0], str(value)) for row in catalog for value in row[2] or ()]
     attributes = day.spark.createDataFrame(list(types.items()), "attribute string, type string")
     described = (
-        attributes.join(sum_said(profile), "attribute", "left")
+        attributes.join(sum_said(profiles), "attribute", "left")
         .join(count_values(day, values, domains), "attribute", "left")
         .fillna(0, ["filled", "wrong_type", "unknown_values", "distinct_values"])
         .withColumn("visits", sf.lit(day.rows["visits"]))
@@ -94,40 +95,42 @@ def compute(day: DayInput) -> Tables:
     }
 
 
+def list_types(day: DayInput) -> dict[str, str]:
+    rows = day.index.source.open_on_driver().snapshot.catalog_rows
+    return {row[0]: row[1] for row in rows}
+
+
 @dataclass(frozen=True, slots=True)
-class ProfileVisits:
-    """For `map_visits`: rows of PROFILE, summed up within a batch."""
+class Profile:
+    """Asks what each attribute carries, summed up over the rows."""
 
     types: dict[str, str]
+    name: str = NAME
+    answers: StructType = PROFILE
 
-    def __call__(self, batches: Batches) -> Batches:
-        for batch in open_batches(batches):
-            for weight, visits in split_by_weight(batch):
-                yield from self._profile(visits, weight)
+    def ask(self, visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
+        rows, weight = visits.rows, visits.weight
+        for name in self.types.keys() & set(rows.schema.names):
+            yield from profile(name, self.types[name], rows[name].combine_chunks(), weight)
+        if WRONG_VALUES in rows.schema.names:
+            values, counts = count_cells(rows[WRONG_VALUES].combine_chunks())
+            yield as_profile(WRONG, values, None, counts, weight)
 
-    def _profile(self, visits: pa.RecordBatch, weight: int) -> Iterator[pa.RecordBatch]:
-        for name, kind in self.types.items():
-            if name in visits.schema.names:
-                cells = visits.column(name)
-                said = FILLED if fits(cells.type, kind) else WRONG
-                count = weight * (len(cells) - cells.null_count)
-                yield as_profile(said, pa.array([name]), None, pa.array([count]))
-                if said == FILLED and kind in COUNTABLE:
-                    values, counts = count_cells(cells)
-                    names = pa.repeat(name, len(values))
-                    yield as_profile(VALUE, names, values, pc.multiply(counts, weight))
-        if WRONG_VALUES in visits.schema.names:
-            values, counts = count_cells(visits.column(WRONG_VALUES))
-            yield as_profile(WRONG, values, None, pc.multiply(counts, weight))
+
+def profile(name: str, kind: str, cells: pa.Array, weight: int) -> Iterator[pa.RecordBatch]:
+    said = FILLED if fits(cells.type, kind) else WRONG
+    filled = pa.array([len(cells) - cells.null_count])
+    yield as_profile(said, pa.array([name]), None, filled, weight)
+    if said == FILLED and kind in COUNTABLE:
+        values, counts = count_cells(cells)
+        yield as_profile(VALUE, pa.repeat(name, len(values)), values, counts, weight)
 
 
 def as_profile(
-    said: str, names: pa.Array, values: pa.Array | None, visits: pa.Array
+    said: str, names: pa.Array, values: pa.Array | None, rows: pa.Array, weight: int
 ) -> pa.RecordBatch:
-    values = pa.nulls(len(names), pa.string()) if values is None else values
-    return pa.RecordBatch.from_arrays(
-        [names, pa.repeat(said, len(names)), values, visits.cast(pa.int64())], PROFILE.names
-    )
+    visits = pc.multiply(rows.cast(pa.int64()), weight)
+    return as_answers(PROFILE, len(names), attribute=names, said=said, value=values, visits=visits)
 
 
 def count_cells(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -157,17 +160,17 @@ def fits(found: pa.DataType, kind: str) -> bool:
     return bool(by_kind.get(AttributeType(kind), True))
 
 
-def sum_said(profile: DataFrame) -> DataFrame:
+def sum_said(profiles: DataFrame) -> DataFrame:
     """Sums up what is filled; a value of a wrong type is missing in its column."""
     sums = [
         sf.sum(sf.when(column("said") == said, column("visits")).otherwise(0)).alias(name)
         for said, name in ((FILLED, "filled"), (WRONG, "wrong_type"))
     ]
-    return profile.groupBy("attribute").agg(*sums)
+    return profiles.groupBy("attribute").agg(*sums)
 
 
-def sum_values(profile: DataFrame) -> DataFrame:
-    counted = profile.where(column("said") == VALUE)
+def sum_values(profiles: DataFrame) -> DataFrame:
+    counted = profiles.where(column("said") == VALUE)
     return counted.groupBy("attribute", "value").agg(sf.sum("visits").alias("visits"))
 
 
@@ -196,10 +199,8 @@ def rank_values(values: DataFrame) -> DataFrame:
 
 def add_drift(day: DayInput, described: DataFrame) -> DataFrame:
     """Compares fill rates with the days before; without one there is no drift to tell."""
-    days = [day.day - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
-    tables = [day.store(NAME).read(each, "attributes", ATTRIBUTES) for each in days]
-    nothing = day.spark.createDataFrame([], ATTRIBUTES)
-    before = reduce(DataFrame.unionByName, [rows for rows in tables if rows is not None], nothing)
+    days = days_until(day.day - timedelta(days=1), DAYS_BEFORE)
+    before = day.store(NAME).read_days(days, "attributes", ATTRIBUTES)
     medians = before.groupBy("attribute").agg(
         sf.expr("percentile(fill_rate, 0.5)").alias("fill_rate_before")
     )
@@ -232,4 +233,5 @@ JOB = DayJob(
     NAME,
     {"attributes": ATTRIBUTES, "top_values": TOP_VALUES, "unmapped": UNMAPPED, "rows": ROWS},
     compute,
+    question=lambda day: Profile(list_types(day)),
 )

@@ -3,19 +3,21 @@
 Owns what "the day's visits" are; what is asked of them is each job's own.
 """
 
-from collections.abc import Callable, Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 from pyspark.storagelevel import StorageLevel
 
+from pipelines.asking import AskVisits, Batches, Question, choose_answers
 from pipelines.compact import compact_day
 from pipelines.judging import count_daily, judge_rows, leave_out
 from pipelines.matching import Index, load_index
@@ -25,7 +27,6 @@ from targeting.visit_log import SALT, USER_BEFORE, WRONG_VALUES
 
 # Beside the attributes: what the log says of a row, for those who ask.
 PASSED_ON = (SALT, USER_BEFORE, WRONG_VALUES)
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class DayInput:
         self.day = order.day
         self.index: Index = load_index(spark, order.snapshot, order.master)
         compact_day(spark, order.visits, order.day)
+        self.questions: Sequence[Callable[[DayInput], Question]] = ()
         self._kept: list[DataFrame] = []
 
     @cached_property
@@ -78,9 +80,19 @@ class DayInput:
         """Lists the files of the day's log, with their bytes."""
         return list_parts(self.spark, self.order.visits, self.day)
 
-    def keep_visits(self) -> None:
-        """Keeps the rows for several jobs, so that they are read and judged once."""
-        self.visits = [self.keep(part) for part in self.visits]
+    @cached_property
+    def scratch(self) -> Path:
+        """A folder for what workers of this machine read; it is gone when the day is closed."""
+        return Path(tempfile.mkdtemp(prefix="treeline-day-"))
+
+    def found(self, question: str) -> DataFrame:
+        """What workers answered to a question; the first that is wanted asks all of them."""
+        return choose_answers(self._found, question)
+
+    @cached_property
+    def _found(self) -> DataFrame:
+        asking = AskVisits(self.index.source, [make(self) for make in self.questions])
+        return self.keep(self.map_visits(asking, asking.schema))
 
     def map_visits(self, function: Callable[[Batches], Batches], schema: StructType) -> DataFrame:
         """Feeds the visits to `function`, as Arrow batches of one struct: mapInArrow does not take
@@ -98,15 +110,11 @@ class DayInput:
     def close(self) -> None:
         for rows in self._kept:
             rows.unpersist()
+        if "scratch" in self.__dict__:
+            shutil.rmtree(self.scratch)
 
     def keep(self, rows: DataFrame) -> DataFrame:
         """Keeps what was computed until the day is closed."""
         kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
         self._kept.append(kept)
         return kept
-
-
-def open_batches(batches: Batches) -> Batches:
-    """Unpacks the visits of `DayInput.map_visits`, column by column."""
-    for batch in batches:
-        yield pa.RecordBatch.from_struct_array(batch.column(0))

@@ -26,6 +26,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from pipelines.asking import Question
 from pipelines.day_input import DayInput, DayOrder
 from pipelines.matching import INDEX_FILE
 from pipelines.session import EXIT_UNABLE, PACKAGE, JavaMissingError, start_session
@@ -44,13 +45,26 @@ Schema = StructType | Callable[[DayInput], StructType]
 @dataclass(frozen=True, slots=True)
 class DayJob:
     """`compute` says what each of `tables` holds; `finish` comes after the commit. One that looks
-    back reads what other jobs wrote of many days, not the day's log."""
+    back reads what other jobs wrote of many days, not the day's log. `question` is what it asks of
+    the visits themselves, together with all other jobs of the session; `has_input` says whether
+    there is anything to read, for one that reads another log than that of visits."""
 
     name: str
     tables: Mapping[str, Schema]
     compute: Callable[[DayInput], Tables]
     looks_back: bool = False
+    question: Callable[[DayInput], Question] | None = None
+    has_input: Callable[[DayInput], bool] | None = None
     finish: Callable[[DayInput, Manifest], None] | None = None
+
+    @property
+    def reads_visits(self) -> bool:
+        return not self.looks_back and self.has_input is None
+
+    def can_run(self, day: DayInput) -> bool:
+        if self.has_input is not None:
+            return self.has_input(day)
+        return self.looks_back or bool(day.log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,10 @@ def parse_orders(arguments: Sequence[str] | None, program: str) -> tuple[list[Da
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--truth-rates", type=Path, help="a file for the next snapshot's build")
     parser.add_argument("--answers", help="the log of sampled answers, for parity")
+    parser.add_argument("--campaign", type=int, help="whatif: whose expression is drafted")
+    parser.add_argument("--edge", type=int, help="whatif: whose expression is drafted")
+    parser.add_argument("--expression", help="whatif: the draft")
+    parser.add_argument("--against", type=Path, help="whatif: another snapshot's folder")
     parser.add_argument("--sample-visits", type=int, default=200_000)
     parser.add_argument("--sample-days", type=int, default=14)
     parser.add_argument(
@@ -138,8 +156,7 @@ def run_jobs(spark: SparkSession, order: DayOrder, jobs: Sequence[DayJob]) -> It
     """Runs every job, also after one that failed."""
     day = DayInput(spark, order)
     try:
-        if day.log and len(jobs) > 1:
-            day.keep_visits()
+        day.questions = [job.question for job in jobs if job.question is not None]
         for job in jobs:
             yield run_job(day, job)
     finally:
@@ -147,12 +164,12 @@ def run_jobs(spark: SparkSession, order: DayOrder, jobs: Sequence[DayJob]) -> It
 
 
 def run_job(day: DayInput, job: DayJob) -> JobDone:
-    if not job.looks_back and not day.log:
-        return JobDone(job.name, str(day.day), NO_LOG, day.index.snapshot_id)
     started = time.monotonic()
     say({"began": {"job": job.name, "day": str(day.day)}})
     day.spark.sparkContext.setJobDescription(job.name)
     try:
+        if not job.can_run(day):
+            return JobDone(job.name, str(day.day), NO_LOG, day.index.snapshot_id)
         manifest = replace_day(day, job, started)
     except Exception as error:  # whatever it is, the line says it
         said = f"{type(error).__name__}: {error}"
@@ -192,7 +209,7 @@ def conform(rows: DataFrame, schema: StructType) -> DataFrame:
 
 
 def describe_run(day: DayInput, job: DayJob, started: float) -> dict[str, Any]:
-    files, rows = ({}, {}) if job.looks_back else (day.files, day.rows)
+    files, rows = (day.files, day.rows) if job.reads_visits else ({}, {})
     return {
         "snapshot_id": day.index.snapshot_id,
         "snapshot_sha256": day.index.source.sha256,

@@ -10,19 +10,14 @@ a row is in two sketches: under the salt of its own window, and of the one befor
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-from pandas.util import hash_array
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
     LongType,
     StringType,
@@ -30,18 +25,17 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.day_input import Batches, DayInput, open_batches
+from pipelines.asking import as_answers
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
 from pipelines.judging import count_daily
-from pipelines.matching import OpenSnapshot, SnapshotSource, split_by_weight
+from pipelines.prepared import Codes, Numbers, PreparedVisits
+from pipelines.sketches import Users, write_hll
 from pipelines.visit_log import column
 from targeting.visit_log import SALT, USER, USER_BEFORE, WINDOW_DAYS
 
-Numbers = NDArray[np.int64]
-
+NAME = "eligibility"
 COUNTRY, DEVICE = "geo.country", "device.type"
-GROUPS = (COUNTRY, DEVICE)
-LOG2_BUCKETS = 12  # of a sketch: 4 KB at most, and a standard error of 1.6 percent
 
 BY_PUBLISHER = StructType(
     [
@@ -80,125 +74,108 @@ PEOPLE = StructType(
         StructField("users", BinaryType()),
     ]
 )
-# What workers find: rows of `detail`; or of `people`, with the users that a batch has; or how many
-# values were of a wrong type, with neither.
+# What workers find: rows of `detail`; or of `people`; or how many values were of a wrong type.
 FOUND = StructType(
     [
         *DETAIL,
         StructField("salt", StringType()),
         StructField("weight", LongType()),
-        StructField("users", ArrayType(LongType())),
+        StructField("users", BinaryType()),
         StructField("wrong_values", LongType()),
     ]
 )
 
 
 def compute(day: DayInput) -> Tables:
-    found = day.keep(day.map_visits(FindEligible(day.index.source), FOUND))
+    found = day.found(NAME)
     detail = sum_detail(found)
     daily = count_daily(day.keys)
     return {
         "detail": detail,
         "by_publisher": sum_bookings(day, detail, daily),
         "daily_visits": daily.join(sum_wrong_values(found)),
-        "people": sketch_people(found),
+        "people": unite_people(found),
     }
 
 
 @dataclass(frozen=True, slots=True)
-class FindEligible:
-    """For `map_visits`: rows of FOUND, summed up within a batch."""
+class EligibleVisits:
+    """Asks which rows each booking is eligible for, where from, and whose they are."""
 
-    source: SnapshotSource
+    name: str = NAME
+    answers: StructType = FOUND
 
-    def __call__(self, batches: Batches) -> Batches:
-        index = self.source.open()
-        for batch in open_batches(batches):
-            for weight, visits in split_by_weight(batch):
-                yield from find_eligible(index, visits, weight)
-
-
-def find_eligible(
-    index: OpenSnapshot, visits: pa.RecordBatch, weight: int
-) -> Iterator[pa.RecordBatch]:
-    wrong = weight * int(index.snapshot.malformed_rows(visits).sum())
-    yield as_found(1, wrong_values=pa.array([wrong]))
-    offsets, ids = index.snapshot.match_batch(visits)
-    if len(ids):
-        rows = np.repeat(np.arange(visits.num_rows), np.diff(offsets))
-        places = np.searchsorted(index.snapshot.ids, ids)
-        yield group_pairs(index, visits, rows, places, weight)
-        yield from gather_people(index, visits, rows, places, weight)
+    def ask(self, visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
+        wrong = sum(visits.table.stats()["malformed"].values())
+        yield as_answers(FOUND, 1, wrong_values=visits.weight * wrong)
+        if visits.eligible:
+            yield count_groups(visits)
+            yield from sketch_people(visits)
 
 
-def group_pairs(
-    index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
-) -> pa.RecordBatch:
-    """Counts the rows of each booking in each group."""
-    (countries, country), (devices, device) = (encode(visits, name) for name in GROUPS)
-    codes = (places * len(countries) + country[rows]) * len(devices) + device[rows]
-    found, counts = np.unique(codes, return_counts=True)
-    found, device_codes = np.divmod(found, len(devices))
-    found, country_codes = np.divmod(found, len(countries))
-    return as_found(
-        len(found),
-        campaign_id=index.campaign_ids.take(pa.array(found)),
-        publisher=index.publishers.take(pa.array(found)),
-        country=countries.take(pa.array(country_codes)),
-        device=devices.take(pa.array(device_codes)),
-        eligible_visits=pa.array(weight * counts),
+def count_groups(visits: PreparedVisits) -> pa.RecordBatch:
+    """Counts each booking's rows by country and device."""
+    group_of_row, countries, devices = group_rows(visits)
+    found = []
+    for place in visits.eligible:
+        counts = np.bincount(group_of_row[visits.rows_of(place)], minlength=len(countries))
+        groups = np.flatnonzero(counts)
+        found.append(np.stack([np.full(len(groups), place), groups, counts[groups]]))
+    places, groups, counts = np.concatenate(found, axis=1)
+    return as_answers(
+        FOUND,
+        len(places),
+        campaign_id=visits.index.campaign_ids.take(pa.array(places)),
+        publisher=visits.index.publishers.take(pa.array(places)),
+        country=countries.take(pa.array(groups)),
+        device=devices.take(pa.array(groups)),
+        eligible_visits=visits.weight * counts,
     )
 
 
-def gather_people(
-    index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
-) -> Iterator[pa.RecordBatch]:
-    """Lists each campaign's users, once per salt."""
-    if USER not in visits.schema.names or not pa.types.is_string(visits.column(USER).type):
-        return
-    salts, salt_of_row = encode(visits, SALT)
-    campaigns = index.campaign_ids.to_numpy()[places]
-    for code, salt in enumerate(salts.to_pylist()):
+def group_rows(visits: PreparedVisits) -> tuple[Numbers, pa.Array, pa.Array]:
+    """Numbers pairs of country and device: gives each row's number, and what each number means."""
+    country, device = visits.codes(COUNTRY), visits.codes(DEVICE)
+    width = len(device.values) + 1
+    codes = (country.of_row + 1) * width + device.of_row + 1
+    pairs, of_row = np.unique(codes, return_inverse=True)
+    return of_row, name_codes(country, pairs // width - 1), name_codes(device, pairs % width - 1)
+
+
+def name_codes(coded: Codes, codes: Numbers) -> pa.Array:
+    return coded.values.take(pa.array(codes, mask=codes < 0))
+
+
+def sketch_people(visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
+    """Sketches each booking's users, once per salt."""
+    salts = visits.codes(SALT)
+    for code, salt in [(-1, None), *enumerate(salts.values.to_pylist())]:
         for name, salt_name in ((USER, salt or ""), (USER_BEFORE, find_salt_before(salt))):
-            users, user_of_row = encode(visits, name)
-            is_meant = (salt_of_row[rows] == code) & (user_of_row[rows] < len(users) - 1)
-            if salt_name is not None and is_meant.any():
-                meant = hash_users(users)[user_of_row[rows[is_meant]]]
-                yield gather_users(campaigns[is_meant], meant, salt_name, weight)
+            users = visits.users(name)
+            meant = np.where(salts.of_row == code, users.of_row, -1)
+            if salt_name is not None and (meant >= 0).any():
+                yield sketch_users(visits, replace(users, of_row=meant), salt_name)
 
 
-def gather_users(campaigns: Numbers, users: Numbers, salt: str, weight: int) -> pa.RecordBatch:
-    """Makes one row per campaign, with its users in a list."""
-    order = np.lexsort((users, campaigns))
-    campaigns, users = campaigns[order], users[order]
-    is_new = np.append(True, (np.diff(campaigns) != 0) | (np.diff(users) != 0))
-    ids, visits = np.unique(campaigns, return_counts=True)
-    starts = np.searchsorted(campaigns[is_new], ids)
-    ends = np.append(starts, is_new.sum()).astype(np.int32)
-    return as_found(
-        len(ids),
-        campaign_id=pa.array(ids),
-        eligible_visits=pa.array(weight * visits),
-        salt=pa.repeat(salt, len(ids)),
-        weight=pa.repeat(weight, len(ids)),
-        users=pa.ListArray.from_arrays(ends, users[is_new]),
+def sketch_users(visits: PreparedVisits, users: Users, salt: str) -> pa.RecordBatch:
+    """Makes one row per booking that has users."""
+    places, counts, sketches = [], [], []
+    for place in visits.eligible:
+        found = users.of_row[visits.rows_of(place)]
+        count = int((found >= 0).sum())
+        if count:
+            places.append(place)
+            counts.append(visits.weight * count)
+            sketches.append(write_hll(users.coupons[users.choose(found)]))
+    return as_answers(
+        FOUND,
+        len(places),
+        campaign_id=visits.index.campaign_ids.take(pa.array(places, pa.int64())),
+        eligible_visits=pa.array(counts, pa.int64()),
+        salt=salt,
+        weight=visits.weight,
+        users=pa.array(sketches, pa.binary()),
     )
-
-
-def encode(visits: pa.RecordBatch, name: str) -> tuple[pa.Array, Numbers]:
-    """Gives a column's values, null as the last, and each row's place among them."""
-    if name not in visits.schema.names or not pa.types.is_string(visits.column(name).type):
-        return pa.nulls(1, pa.string()), np.zeros(visits.num_rows, np.int64)
-    column_of = visits.column(name).dictionary_encode()
-    values = pa.concat_arrays([column_of.dictionary, pa.nulls(1, pa.string())])
-    codes = pc.fill_null(column_of.indices, len(values) - 1)
-    return values, codes.to_numpy().astype(np.int64)
-
-
-def hash_users(users: pa.Array) -> Numbers:
-    """Hashes the values of `encode`, without the null at the end, for sketches."""
-    hashes: Numbers = hash_array(users.to_numpy(zero_copy_only=False)[:-1]).view(np.int64)
-    return hashes
 
 
 def find_salt_before(salt: str | None) -> str | None:
@@ -207,15 +184,6 @@ def find_salt_before(salt: str | None) -> str | None:
         return None
     first_day, _, mark = salt.partition(".")
     return f"{date.fromisoformat(first_day) - timedelta(days=WINDOW_DAYS)}.{mark}"
-
-
-def as_found(rows: int, **columns: pa.Array) -> pa.RecordBatch:
-    kinds = to_arrow_schema(FOUND)
-    arrays = [
-        columns[each.name].cast(each.type) if each.name in columns else pa.nulls(rows, each.type)
-        for each in kinds
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=kinds)
 
 
 def sum_detail(found: DataFrame) -> DataFrame:
@@ -248,17 +216,16 @@ def list_bookings(day: DayInput) -> DataFrame:
     return day.spark.createDataFrame(counted.rename_columns([*bookings.column_names, "bookings"]))
 
 
-def sketch_people(found: DataFrame) -> DataFrame:
-    keys = ["campaign_id", "salt", "weight"]
+def unite_people(found: DataFrame) -> DataFrame:
     people = found.where(column("users").isNotNull())
-    visits = people.groupBy(*keys).agg(sf.sum("eligible_visits").alias("visits"))
-    users = people.select(*keys, sf.explode("users").alias("user"))
-    sketched = users.groupBy(*keys).agg(sf.hll_sketch_agg("user", LOG2_BUCKETS).alias("users"))
-    return visits.join(sketched, keys)
+    return people.groupBy("campaign_id", "salt", "weight").agg(
+        sf.sum("eligible_visits").alias("visits"), sf.hll_union_agg("users").alias("users")
+    )
 
 
 JOB = DayJob(
-    "eligibility",
+    NAME,
     {"detail": DETAIL, "by_publisher": BY_PUBLISHER, "daily_visits": DAILY, "people": PEOPLE},
     compute,
+    question=lambda _: EligibleVisits(),
 )

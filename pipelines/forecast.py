@@ -10,7 +10,6 @@ on which a campaign was not booked, or that was not counted, is left out, not ze
 """
 
 from datetime import date, timedelta
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -27,6 +26,7 @@ from pyspark.sql.types import (
 from pipelines import eligibility, truth_rates
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
+from pipelines.partitions import days_until
 from pipelines.visit_log import column
 
 NAME = "forecast"
@@ -56,13 +56,6 @@ DEAD = StructType(
         StructField("days_counted", IntegerType()),
     ]
 )
-COUNTS = StructType(
-    [
-        StructField("campaign_id", LongType()),
-        StructField("day", DateType()),
-        StructField("visits", LongType()),
-    ]
-)
 
 
 def compute(day: DayInput) -> Tables:
@@ -76,17 +69,10 @@ def compute(day: DayInput) -> Tables:
 
 def read_counts(day: DayInput, length: int) -> DataFrame:
     """Reads eligible visits by campaign and day, zeros of live bookings included."""
-    store, parts = day.store(eligibility.JOB.name), [day.spark.createDataFrame([], COUNTS)]
-    for each in days_until(day.day, length):
-        rows = store.read(each, "by_publisher", eligibility.BY_PUBLISHER)
-        if rows is not None:
-            sums = rows.groupBy("campaign_id").agg(sf.sum("eligible_visits").alias("visits"))
-            parts.append(sums.select("campaign_id", sf.lit(each).alias("day"), "visits"))
-    return reduce(DataFrame.union, parts)
-
-
-def days_until(last: date, length: int) -> list[date]:
-    return [last - timedelta(days=back) for back in range(length)]
+    days = days_until(day.day, length)
+    store = day.store(eligibility.NAME)
+    rows = store.read_days(days, "by_publisher", eligibility.BY_PUBLISHER)
+    return rows.groupBy("campaign_id", "day").agg(sf.sum("eligible_visits").alias("visits"))
 
 
 def find_weekdays(counts: DataFrame) -> DataFrame:
@@ -158,13 +144,9 @@ def find_dead_campaigns(counts: DataFrame) -> DataFrame:
 
 def find_dead_conditions(day: DayInput) -> DataFrame:
     """Finds edges, and predicates of edges and campaigns, that were never true."""
+    days = days_until(day.day, DAYS)
     store = day.store(truth_rates.NAME)
-    tables = [
-        store.read(each, truth_rates.TABLE, truth_rates.CONDITIONS)
-        for each in days_until(day.day, DAYS)
-    ]
-    nothing = day.spark.createDataFrame([], truth_rates.CONDITIONS)
-    found = reduce(DataFrame.union, [rows for rows in tables if rows is not None], nothing)
+    found = store.read_days(days, truth_rates.TABLE, truth_rates.CONDITIONS)
     sums = found.groupBy("kind", "condition").agg(
         sf.sum("true_visits").alias("visits"), sf.count("*").cast("int").alias("days_counted")
     )

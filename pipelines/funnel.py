@@ -1,36 +1,47 @@
 """Job: where visits are lost on the way to a booking, step by step.
 
-    steps      booking, step: visits that came, passed, were lost to false and to unknown
-    blockers   booking, condition: visits that everything but this one lets pass
-    edges      edge: the same sums over the bookings behind it, and how many of them it harms
+    steps         booking, step: visits that came, passed, were lost to false and to unknown
+    blockers      booking, condition: visits that everything but this one lets pass; and all visits
+                  that it is false of, or that lack a value for it
+    samples       20 visits of each of a booking's three largest blockers
+    bottlenecks   booking on any path, edge: visits that cannot do without it (docs/tables.md)
+    edges         edge: visits that came to it on fixed paths, each once, and what became of them;
+                  the same summed up over bookings, and how many of them it harms
 
 A booking's first step has the visits at its publisher that carry what is required; then come the
-edges of its path in their order, or whether any path is open, and last the campaign. The edges'
-figures are sums over bookings, so a visit counts once for each booking that it is on its way to.
+edges of its path in their order, or whether any path is open, and last the campaign.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
-from matcher_ext import VisitTable
-from pipelines.day_input import Batches, DayInput, open_batches
+from matcher_ext.tables.results import Funnel
+from pipelines.asking import as_answers
+from pipelines.blocking import find_failing, follow_paths
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
-from pipelines.matching import OpenSnapshot, SnapshotSource
+from pipelines.prepared import PreparedVisits, PublisherRows, Rows, count_bits
+from pipelines.sampling import SAMPLED, Sampler, name_bookings, unite_samples
 from pipelines.visit_log import column
-from targeting.visit_log import PUBLISHER, WEIGHT
 
-# Prepared at once: about 60 MB.
-ROWS_AT_ONCE = 200_000
+NAME = "funnel"
 EDGE_PREFIX = "edge."
+SAMPLED_BLOCKERS = 3
 BOOKING = [
     StructField("booking_id", LongType()),
     StructField("campaign_id", LongType()),
@@ -45,85 +56,179 @@ COUNTS = [
 STEPS = StructType(
     [*BOOKING, StructField("step", IntegerType()), StructField("name", StringType()), *COUNTS]
 )
-BLOCKERS = StructType(
-    [*BOOKING, StructField("condition", StringType()), StructField("visits", LongType())]
+BLOCKED = [
+    StructField("visits", LongType()),
+    StructField("visits_false", LongType()),
+    StructField("visits_missing", LongType()),
+]
+BLOCKERS = StructType([*BOOKING, StructField("condition", StringType()), *BLOCKED])
+SAMPLES = StructType(
+    [
+        *BOOKING,
+        StructField("condition", StringType()),
+        StructField("rank", IntegerType()),
+        StructField("visits", LongType()),
+        StructField("visit_id", StringType()),
+    ]
 )
+WEIGHED = [StructField("depending", LongType()), StructField("blocked", LongType())]
+BOTTLENECKS = StructType([*BOOKING, StructField("edge", StringType()), *WEIGHED])
+REACHED = [
+    StructField("visits_reached", LongType()),
+    StructField("visits_passed", LongType()),
+    StructField("visits_lost_to_false", LongType()),
+    StructField("visits_lost_to_unknown", LongType()),
+]
 EDGES = StructType(
     [
         StructField("edge", StringType()),
         StructField("bookings", LongType()),
         StructField("bookings_harmed", LongType()),
         *COUNTS,
+        *REACHED,
     ]
 )
-# What workers find: rows of STEPS, or of BLOCKERS.
-FOUND = StructType([*STEPS, *list(BLOCKERS)[len(BOOKING) :]])
+# What workers find: rows of STEPS, BLOCKERS, BOTTLENECKS or, without a booking, of EDGES.
+FOUND = StructType(
+    [
+        *STEPS,
+        StructField("condition", StringType()),
+        *BLOCKED,
+        StructField("sampled", ArrayType(SAMPLED)),
+        StructField("edge", StringType()),
+        *WEIGHED,
+        *REACHED,
+    ]
+)
 
 
 def compute(day: DayInput) -> Tables:
-    found = day.keep(day.map_visits(FollowVisits(day.index.source), FOUND))
+    found = day.found(NAME)
     steps = day.keep(sum_steps(found))
-    return {"steps": steps, "blockers": sum_blockers(found), "edges": sum_edges(steps)}
+    blockers = day.keep(sum_blockers(found))
+    return {
+        "steps": steps,
+        "blockers": blockers,
+        "samples": choose_samples(blockers),
+        "bottlenecks": sum_bottlenecks(found),
+        "edges": sum_edges(steps).join(sum_reached(found), "edge", "left"),
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class FollowVisits:
-    """For `map_visits`: rows of FOUND, for each prepared table."""
+class LostVisits:
+    """Asks where visits are lost on their way to the bookings of their publishers."""
 
-    source: SnapshotSource
+    name: str = NAME
+    answers: StructType = FOUND
 
-    def __call__(self, batches: Batches) -> Batches:
-        index = self.source.open()
-        for visits in gather(open_batches(batches)):
-            rows = list(follow(index, visits))
-            yield pa.RecordBatch.from_pylist(rows, to_arrow_schema(FOUND))
-
-
-def gather(batches: Batches) -> Iterator[pa.Table]:
-    """Joins batches: a table of many visits is asked as quickly as one of few."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if any(each.num_rows for each in waiting):
-        yield pa.Table.from_batches(waiting)
+    def ask(self, visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
+        places = visits.here
+        ids = visits.ids_of(places)
+        funnels = visits.table.funnel(visits.index.snapshot, ids)
+        ways = {place: funnels[booking] for place, booking in zip(places, ids, strict=True)}
+        yield tell_steps(visits, ways)
+        asked = visits.ask_conditions(places)
+        for publisher, some in group_places(visits, places).items():
+            yield tell_blockers(visits, asked[publisher], some)
+            yield tell_edges(visits, asked[publisher], list_paths(ways, some))
+        yield tell_bottlenecks(visits, places)
 
 
-def follow(index: OpenSnapshot, visits: pa.Table) -> Iterator[dict[str, Any]]:
-    """Follows the visits to the bookings of their publishers."""
-    weights = visits[WEIGHT].to_numpy() if WEIGHT in visits.schema.names else None
-    table = VisitTable.from_arrow(visits, index.snapshot.catalog, weights=weights, users=None)
-    is_here = pc.is_in(index.publishers, pc.unique(visits[PUBLISHER]))
-    places = np.flatnonzero(is_here.to_numpy(zero_copy_only=False))
-    ids = index.snapshot.ids[places].tolist()
-    place_of = dict(zip(ids, places.tolist(), strict=True))
-    for booking_id, funnel in table.funnel(index.snapshot, ids).items():
-        booking, came = name_booking(index, booking_id, place_of[booking_id]), funnel.visits
-        for number, step in enumerate(funnel.steps):
-            yield booking | {
-                "step": number,
-                "name": step.name,
-                "came": came,
-                "passed": step.passed,
-                "lost_to_false": step.false,
-                "lost_to_unknown": step.unknown,
-            }
-            came = step.passed
-    for booking_id, blockers in table.sole_blockers(index.snapshot, ids).items():
-        booking = name_booking(index, booking_id, place_of[booking_id])
-        for blocker in blockers:
-            if blocker.visits:
-                yield booking | {"condition": blocker.condition, "visits": blocker.visits}
+def group_places(visits: PreparedVisits, places: Sequence[int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for name, place in zip(visits.publishers_of(places), places, strict=True):
+        found.setdefault(name, []).append(place)
+    return found
 
 
-def name_booking(index: OpenSnapshot, booking_id: int, place: int) -> dict[str, Any]:
-    return {
-        "booking_id": booking_id,
-        "campaign_id": index.campaign_ids[place].as_py(),
-        "publisher": index.publishers[place].as_py(),
+def list_paths(ways: dict[int, Funnel], places: Sequence[int]) -> set[tuple[str, ...]]:
+    """Lists the different paths of bookings on fixed ones, as conditions."""
+    paths = {
+        tuple(f"@{step.name}" for step in ways[place].steps if step.name.startswith(EDGE_PREFIX))
+        for place in places
     }
+    return paths - {()}
+
+
+def tell_steps(visits: PreparedVisits, ways: dict[int, Funnel]) -> pa.RecordBatch:
+    rows: list[dict[str, Any]] = []
+    for place, funnel in ways.items():
+        came = funnel.visits
+        for number, step in enumerate(funnel.steps):
+            counts = (came, step.passed, step.false, step.unknown)
+            weighed = (visits.weight * count for count in counts)
+            said = dict(zip((each.name for each in COUNTS), weighed, strict=True))
+            rows.append(name_booking(visits, place) | {"step": number, "name": step.name} | said)
+            came = step.passed
+    return pa.RecordBatch.from_pylist(rows, to_arrow_schema(FOUND))
+
+
+def name_booking(visits: PreparedVisits, place: int) -> dict[str, Any]:
+    return {
+        "booking_id": int(visits.index.snapshot.ids[place]),
+        "campaign_id": visits.index.campaign_ids[place].as_py(),
+        "publisher": visits.index.publishers[place].as_py(),
+    }
+
+
+@dataclass(slots=True)
+class Blockers:
+    """Rows of BLOCKERS in the making, by columns."""
+
+    places: list[int] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    counts: list[tuple[int, int, int]] = field(default_factory=list)
+    sampled: list[Rows] = field(default_factory=list)
+
+
+def tell_blockers(
+    visits: PreparedVisits, at: PublisherRows, places: Sequence[int]
+) -> pa.RecordBatch:
+    sampler = Sampler(visits)
+    made = Blockers()
+    for place in places:
+        for condition, failing in find_failing(at, visits.conditions.of(place)):
+            alone = count_bits(failing.alone)
+            if alone or failing.false or failing.unknown:
+                made.places.append(place)
+                made.conditions.append(condition)
+                made.counts.append((alone, failing.false, failing.unknown))
+                blocked = visits.row_numbers(at.first, failing.alone)
+                made.sampled.append(sampler.choose(blocked))
+    counts = visits.weight * np.array(made.counts, np.int64).reshape(-1, len(BLOCKED)).T
+    return as_answers(
+        FOUND,
+        len(made.places),
+        **name_bookings(visits, made.places),
+        condition=pa.array(made.conditions, pa.string()),
+        **dict(zip((each.name for each in BLOCKED), counts, strict=True)),
+        sampled=sampler.list(made.sampled),
+    )
+
+
+def tell_edges(
+    visits: PreparedVisits, at: PublisherRows, paths: set[tuple[str, ...]]
+) -> pa.RecordBatch:
+    met = follow_paths(at, [path for path in paths if all(edge in at.truths for edge in path)])
+    counts = visits.weight * np.array([*met.values()], np.int64).reshape(-1, len(REACHED)).T
+    names = [edge.removeprefix(f"@{EDGE_PREFIX}") for edge in met]
+    columns = dict(zip((each.name for each in REACHED), counts, strict=True))
+    return as_answers(FOUND, len(met), edge=pa.array(names, pa.string()), **columns)
+
+
+def tell_bottlenecks(visits: PreparedVisits, places: Sequence[int]) -> pa.RecordBatch:
+    found = visits.table.bottlenecks(visits.index.snapshot, visits.ids_of(places))
+    place_of = dict(zip(visits.ids_of(places), places, strict=True))
+    rows = [(place_of[booking], each) for booking, many in found.items() for each in many]
+    return as_answers(
+        FOUND,
+        len(rows),
+        **name_bookings(visits, [place for place, _ in rows]),
+        edge=pa.array([str(each.edge) for _, each in rows], pa.string()),
+        depending=visits.weight * np.array([each.depending for _, each in rows], np.int64),
+        blocked=visits.weight * np.array([each.blocked for _, each in rows], np.int64),
+    )
 
 
 def sum_steps(found: DataFrame) -> DataFrame:
@@ -133,9 +238,34 @@ def sum_steps(found: DataFrame) -> DataFrame:
 
 
 def sum_blockers(found: DataFrame) -> DataFrame:
-    keys = [each.name for each in BLOCKERS][:-1]
-    blocked = found.where(column("condition").isNotNull())
-    return blocked.groupBy(*keys).agg(sf.sum("visits").alias("visits"))
+    keys = [*(each.name for each in BOOKING), "condition"]
+    sums = [sf.sum(each.name).alias(each.name) for each in BLOCKED]
+    return (
+        found.where(column("condition").isNotNull())
+        .groupBy(*keys)
+        .agg(*sums, unite_samples("sampled"))
+    )
+
+
+def choose_samples(blockers: DataFrame) -> DataFrame:
+    """Chooses the visits of each booking's largest blockers."""
+    largest = Window.partitionBy("booking_id").orderBy(sf.desc("visits"), "condition")
+    ranked = blockers.where(column("visits") > 0).withColumn("rank", sf.row_number().over(largest))
+    chosen = ranked.where(column("rank") <= SAMPLED_BLOCKERS)
+    return chosen.withColumn("visit", sf.explode("sampled")).withColumn(
+        "visit_id", column("visit").visit_id
+    )
+
+
+def sum_bottlenecks(found: DataFrame) -> DataFrame:
+    keys = [*(each.name for each in BOOKING), "edge"]
+    sums = [sf.sum(each.name).alias(each.name) for each in WEIGHED]
+    return found.where(column("depending").isNotNull()).groupBy(*keys).agg(*sums)
+
+
+def sum_reached(found: DataFrame) -> DataFrame:
+    reached = found.where(column("visits_reached").isNotNull())
+    return reached.groupBy("edge").agg(*[sf.sum(each.name).alias(each.name) for each in REACHED])
 
 
 def sum_edges(steps: DataFrame) -> DataFrame:
@@ -149,4 +279,15 @@ def sum_edges(steps: DataFrame) -> DataFrame:
     )
 
 
-JOB = DayJob("funnel", {"steps": STEPS, "blockers": BLOCKERS, "edges": EDGES}, compute)
+JOB = DayJob(
+    NAME,
+    {
+        "steps": STEPS,
+        "blockers": BLOCKERS,
+        "samples": SAMPLES,
+        "bottlenecks": BOTTLENECKS,
+        "edges": EDGES,
+    },
+    compute,
+    question=lambda _: LostVisits(),
+)

@@ -30,7 +30,7 @@ class WrongSnapshotError(RuntimeError):
     """A worker found another snapshot than the driver's under the same name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpenSnapshot:
     """The mapped index, and for each of its ids the campaign and the publisher of the booking."""
 
@@ -110,11 +110,12 @@ def open_checked(folder: Path, sha256: str) -> OpenSnapshot:
     return OpenSnapshot(snapshot, ours["campaign_id"].combine_chunks(), publishers)
 
 
-def split_by_weight(visits: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+def split_by_weight(visits: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     """Nearly always all of them at once: servers of one log keep one user in the same number."""
     if WEIGHT not in visits.schema.names:
         yield 1, visits
         return
-    weights = visits.column(WEIGHT)
-    for weight in pc.unique(weights):
-        yield weight.as_py(), visits.filter(pc.equal(weights, weight))
+    found = pc.unique(visits[WEIGHT])
+    for weight in found:
+        alike = visits if len(found) == 1 else visits.filter(pc.equal(visits[WEIGHT], weight))
+        yield weight.as_py(), alike

@@ -7,13 +7,14 @@ Visits are exact. People are estimated by theta sketches, which can be intersect
 a campaign has fewer users at a publisher than a sketch has room for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -26,21 +27,24 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.day_input import Batches, DayInput, open_batches
+from pipelines.asking import as_answers
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
-from pipelines.eligibility import Numbers, encode, hash_users
-from pipelines.matching import OpenSnapshot, SnapshotSource, split_by_weight
+from pipelines.prepared import PreparedVisits
+from pipelines.sketches import Theta, scale
 from pipelines.visit_log import column
 from targeting.visit_log import USER
 
-Flags = NDArray[np.bool_]
+NAME = "overlap"
 TOP, SUPPORT = 50, 20
-LOG2_ENTRIES = 12  # of a sketch: 4,096 users are exact
-CELLS_AT_ONCE = 16_000_000  # of the table of visits and campaigns: 64 MB
+PUBLISHER, CAMPAIGN = (
+    StructField("publisher", StringType()),
+    StructField("campaign_id", LongType()),
+)
 PARTNERS = StructType(
     [
-        StructField("publisher", StringType()),
-        StructField("campaign_id", LongType()),
+        PUBLISHER,
+        CAMPAIGN,
         StructField("partner_id", LongType()),
         StructField("rank", IntegerType()),
         StructField("visits_both", LongType()),
@@ -50,174 +54,197 @@ PARTNERS = StructType(
 )
 ALONE = StructType(
     [
-        StructField("publisher", StringType()),
-        StructField("campaign_id", LongType()),
+        PUBLISHER,
+        CAMPAIGN,
         StructField("visits", LongType()),
         StructField("exclusive_visits", LongType()),
         StructField("users", LongType()),
     ]
 )
-# What workers find: pairs, a campaign with itself among them; or the users that a batch has.
+SKETCH = StructType(
+    [
+        StructField("hashes", ArrayType(LongType())),
+        StructField("bound", LongType()),
+        StructField("weight", LongType()),
+    ]
+)
+# What workers find: pairs of campaigns; or a campaign's own visits and users.
 FOUND = StructType(
     [
-        StructField("publisher", StringType()),
-        StructField("campaign_id", LongType()),
+        PUBLISHER,
+        CAMPAIGN,
         StructField("partner_id", LongType()),
         StructField("visits", LongType()),
         StructField("exclusive_visits", LongType()),
-        StructField("weight", LongType()),
-        StructField("users", ArrayType(LongType())),
+        *SKETCH,
     ]
 )
+# A campaign with what it shares; rows of PARTNERS, and one of ALONE, whose partner is null.
+COMPARED = StructType([*ALONE, *list(PARTNERS)[2:]])
 
 
 def compute(day: DayInput) -> Tables:
-    found = day.keep(day.map_visits(FindPairs(day.index.source), FOUND))
-    pairs = day.keep(sum_pairs(found))
-    people = day.keep(sketch_people(found))
-    own = pairs.where(column("campaign_id") == column("partner_id"))
-    users = people.withColumn("users", estimate("sketch")).drop("sketch", "weight")
-    return {
-        "partners": rank_partners(pairs, own, people),
-        "alone": own.join(users, ["publisher", "campaign_id"], "left"),
-    }
+    found = day.found(NAME)
+    partners = gather_partners(rank_partners(sum_pairs(found)))
+    own = sum_own(found).join(partners, ["publisher", "campaign_id"], "left")
+    compared = day.keep(own.groupBy("publisher").applyInArrow(compare_users, COMPARED))
+    is_partner = column("partner_id").isNotNull()
+    return {"partners": compared.where(is_partner), "alone": compared.where(~is_partner)}
 
 
 @dataclass(frozen=True, slots=True)
-class FindPairs:
-    """For `map_visits`: rows of FOUND, summed up within a batch."""
+class SharedVisits:
+    """Asks which bookings share rows, and whose the rows of each are. Bookings that share one are
+    of one publisher, and a campaign is booked once with each."""
 
-    source: SnapshotSource
+    name: str = NAME
+    answers: StructType = FOUND
 
-    def __call__(self, batches: Batches) -> Batches:
-        index = self.source.open()
-        for batch in open_batches(batches):
-            for weight, visits in split_by_weight(batch):
-                yield from find_pairs(index, visits, weight)
-
-
-def find_pairs(
-    index: OpenSnapshot, visits: pa.RecordBatch, weight: int
-) -> Iterator[pa.RecordBatch]:
-    """Counts publisher by publisher: a row's bookings all belong to one."""
-    offsets, ids = index.snapshot.match_batch(visits)
-    if not len(ids):
-        return
-    rows = np.repeat(np.arange(visits.num_rows), np.diff(offsets))
-    places = np.searchsorted(index.snapshot.ids, ids)
-    publishers = index.publishers.take(pa.array(places)).dictionary_encode().indices.to_numpy()
-    is_alone = np.diff(offsets)[rows] == 1
-    for publisher in np.unique(publishers):
-        meant = publishers == publisher
-        yield count_pairs(index, rows[meant], places[meant], is_alone[meant], weight)
-        yield gather_users(index, visits, rows[meant], places[meant], weight)
+    def ask(self, visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
+        if visits.eligible:
+            yield count_pairs(visits)
+            yield describe_bookings(visits)
 
 
-def count_pairs(
-    index: OpenSnapshot, rows: Numbers, places: Numbers, is_alone: Flags, weight: int
-) -> pa.RecordBatch:
-    """Multiplies the table of visits and campaigns with itself."""
-    known, codes = np.unique(places, return_inverse=True)
-    visits, numbers = np.unique(rows, return_inverse=True)
-    both = np.zeros((len(known), len(known)), np.int64)
-    step = max(1, CELLS_AT_ONCE // len(known))
-    for first in range(0, len(visits), step):
-        some = (numbers >= first) & (numbers < first + step)
-        table = np.zeros((min(step, len(visits) - first), len(known)), np.float32)
-        table[numbers[some] - first, codes[some]] = 1
-        both += (table.T @ table).astype(np.int64)  # a step has fewer rows than are exact
-    ones, others = np.nonzero(both)
-    alone = np.bincount(codes[is_alone], minlength=len(known))
-    return as_found(
-        index,
-        known[ones],
-        partner_id=index.campaign_ids.take(pa.array(known[others])),
-        visits=pa.array(weight * both[ones, others]),
-        exclusive_visits=pa.array(weight * np.where(ones == others, alone[ones], 0)),
+def count_pairs(visits: PreparedVisits) -> pa.RecordBatch:
+    """Counts all pairs: what is too few here may be enough with other rows of the publisher."""
+    index = visits.index
+    shared = visits.table.overlap(index.snapshot, support=1, top=len(index.snapshot))
+    sizes = [len(partners) for partners in shared.values()]
+    ones = np.repeat(np.fromiter(shared, np.int64, len(shared)), sizes)
+    pairs = (number for partners in shared.values() for pair in partners for number in pair)
+    others = np.fromiter(pairs, np.int64, 2 * sum(sizes)).reshape(-1, 2)
+    places, partners = (np.searchsorted(index.snapshot.ids, ids) for ids in (ones, others[:, 0]))
+    return as_answers(
+        FOUND,
+        len(ones),
+        publisher=index.publishers.take(pa.array(places)),
+        campaign_id=index.campaign_ids.take(pa.array(places)),
+        partner_id=index.campaign_ids.take(pa.array(partners)),
+        visits=visits.weight * others[:, 1],
     )
 
 
-def gather_users(
-    index: OpenSnapshot, visits: pa.RecordBatch, rows: Numbers, places: Numbers, weight: int
-) -> pa.RecordBatch:
-    """Makes one row per booking, with its users in a list."""
-    users, user_of_row = encode(visits, USER)
-    has_user = user_of_row[rows] < len(users) - 1
-    hashes = hash_users(users)
-    pairs = np.unique(places[has_user] * len(users) + user_of_row[rows[has_user]])
-    of_place, of_user = np.divmod(pairs, len(users))
-    known, starts = np.unique(of_place, return_index=True)
-    ends = np.append(starts, len(pairs)).astype(np.int32)
-    return as_found(
-        index,
-        known,
-        weight=pa.repeat(weight, len(known)),
-        users=pa.ListArray.from_arrays(ends, hashes[of_user]),
+def describe_bookings(visits: PreparedVisits) -> pa.RecordBatch:
+    """Makes one row per booking: its rows, those that it has to itself, and its users."""
+    users = visits.users(USER)
+    eligible = np.zeros(visits.rows.num_rows, np.int64)
+    for place in visits.eligible:
+        eligible[visits.rows_of(place)] += 1
+    alone, sketches = [], []
+    for place in visits.eligible:
+        rows = visits.rows_of(place)
+        alone.append(visits.weight * int((eligible[rows] == 1).sum()))
+        sketches.append(Theta.of(users.hashes[users.choose(users.of_row[rows])]))
+    places = pa.array(visits.eligible)
+    return as_answers(
+        FOUND,
+        len(places),
+        publisher=visits.index.publishers.take(places),
+        campaign_id=visits.index.campaign_ids.take(places),
+        visits=visits.weight * visits.counts[visits.eligible],
+        exclusive_visits=pa.array(alone),
+        hashes=list_hashes(sketches),
+        bound=np.array([each.bound for each in sketches], np.uint64).view(np.int64),
+        weight=visits.weight,
     )
 
 
-def as_found(index: OpenSnapshot, places: Numbers, **columns: pa.Array) -> pa.RecordBatch:
-    taken = pa.array(places)
-    columns["publisher"] = index.publishers.take(taken)
-    columns["campaign_id"] = index.campaign_ids.take(taken)
-    kinds = to_arrow_schema(FOUND)
-    arrays = [
-        columns[each.name].cast(each.type)
-        if each.name in columns
-        else pa.nulls(len(places), each.type)
-        for each in kinds
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=kinds)
+def list_hashes(sketches: Sequence[Theta]) -> pa.Array:
+    ends = np.cumsum([0, *(len(each.hashes) for each in sketches)]).astype(np.int32)
+    hashes = np.concatenate([each.hashes for each in sketches])
+    return pa.ListArray.from_arrays(ends, hashes.view(np.int64))
 
 
 def sum_pairs(found: DataFrame) -> DataFrame:
     pairs = found.where(column("partner_id").isNotNull())
     return pairs.groupBy("publisher", "campaign_id", "partner_id").agg(
-        sf.sum("visits").alias("visits"), sf.sum("exclusive_visits").alias("exclusive_visits")
+        sf.sum("visits").alias("visits_both")
     )
 
 
-def sketch_people(found: DataFrame) -> DataFrame:
-    """Sketches each campaign's users; leaves out those with several weights: they do not add up."""
-    keys = ["publisher", "campaign_id"]
-    people = found.select(*keys, "weight", sf.explode("users").alias("user"))
-    sketched = people.groupBy(*keys).agg(
-        sf.theta_sketch_agg("user", LOG2_ENTRIES).alias("sketch"),
-        sf.min("weight").alias("weight"),
-        sf.max("weight").alias("largest"),
-    )
-    return sketched.where(column("weight") == column("largest")).drop("largest")
-
-
-def estimate(sketch: str) -> Column:
-    users: Column = (sf.theta_sketch_estimate(sketch) * column("weight")).cast("long")
-    return users
-
-
-def rank_partners(pairs: DataFrame, own: DataFrame, people: DataFrame) -> DataFrame:
-    keys = ["publisher", "campaign_id"]
-    most = Window.partitionBy(*keys).orderBy(sf.desc("visits_both"), "partner_id")
-    others = pairs.where(column("campaign_id") != column("partner_id"))
-    ranked = (
-        others.where(column("visits") >= SUPPORT)
-        .select(*keys, "partner_id", column("visits").alias("visits_both"))
-        .withColumn("rank", sf.row_number().over(most))
-        .where(column("rank") <= TOP)
-    )
-    partners = people.select(
-        "publisher",
-        column("campaign_id").alias("partner_id"),
-        column("sketch").alias("partner_sketch"),
-    )
-    shared = sf.theta_intersection("sketch", "partner_sketch")
-    return (
-        ranked.join(own.select(*keys, "visits"), keys)
-        .join(people, keys, "left")
-        .join(partners, ["publisher", "partner_id"], "left")
-        .withColumn("share_of_visits", column("visits_both") / column("visits"))
-        .withColumn("shared", shared)
-        .withColumn("users_both", estimate("shared"))
+def sum_own(found: DataFrame) -> DataFrame:
+    own = found.where(column("partner_id").isNull())
+    return own.groupBy("publisher", "campaign_id").agg(
+        sf.sum("visits").alias("visits"),
+        sf.sum("exclusive_visits").alias("exclusive_visits"),
+        sf.collect_list(sf.struct(*SKETCH.names)).alias("sketches"),
     )
 
 
-JOB = DayJob("overlap", {"partners": PARTNERS, "alone": ALONE}, compute)
+def rank_partners(pairs: DataFrame) -> DataFrame:
+    most = Window.partitionBy("publisher", "campaign_id").orderBy(
+        sf.desc("visits_both"), "partner_id"
+    )
+    frequent = pairs.where(column("visits_both") >= SUPPORT)
+    return frequent.withColumn("rank", sf.row_number().over(most)).where(column("rank") <= TOP)
+
+
+def gather_partners(ranked: DataFrame) -> DataFrame:
+    partner = sf.struct("rank", "partner_id", "visits_both")
+    return ranked.groupBy("publisher", "campaign_id").agg(
+        sf.sort_array(sf.collect_list(partner)).alias("partners")
+    )
+
+
+def compare_users(campaigns: pa.Table) -> pa.Table:
+    """For `applyInArrow`: the campaigns of one publisher in, rows of COMPARED out."""
+    rows = campaigns.to_pylist()
+    place_of = {row["campaign_id"]: place for place, row in enumerate(rows)}
+    weights = [weigh(row["sketches"]) for row in rows]
+    sketches = [unite(row["sketches"]) for row in rows]
+    marks = mark_users(sketches)
+    found: list[dict[str, Any]] = []
+    for place, row in enumerate(rows):
+        own = {name: row[name] for name in ("publisher", "campaign_id")}
+        sizes = {name: row[name] for name in ("visits", "exclusive_visits")}
+        found.append(own | sizes | {"users": count_users(sketches[place], weights[place])})
+        partners = row["partners"] or []
+        others = [place_of[each["partner_id"]] for each in partners]
+        common = np.bitwise_count(marks[others] & marks[place]).sum(axis=1)
+        for each, other, count in zip(partners, others, common.tolist(), strict=True):
+            share = each["visits_both"] / row["visits"]
+            bound = min(sketches[place].bound, sketches[other].bound)
+            users = times(scale(count, bound), weights[place], weights[other])
+            found.append(own | each | {"share_of_visits": share, "users_both": users})
+    return pa.Table.from_pylist(found, to_arrow_schema(COMPARED))
+
+
+def weigh(sketches: Sequence[dict[str, Any]]) -> int | None:
+    """Finds how many users each stands for; None where several weights do not add up."""
+    weights = {each["weight"] for each in sketches}
+    return weights.pop() if len(weights) == 1 else None
+
+
+def unite(sketches: Sequence[dict[str, Any]]) -> Theta:
+    return Theta.unite(
+        Theta(
+            np.array(each["hashes"], np.int64).view(np.uint64),
+            np.int64(each["bound"]).view(np.uint64),
+        )
+        for each in sketches
+    )
+
+
+def mark_users(sketches: Sequence[Theta]) -> NDArray[np.uint64]:
+    """Makes a line of bits for each sketch, with one for every hash that any of them has."""
+    every = np.unique(np.concatenate([each.hashes for each in sketches]))
+    marks = np.zeros((len(sketches), len(every) // 64 + 1), np.uint64)
+    for line, sketch in zip(marks, sketches, strict=True):
+        places = np.searchsorted(every, sketch.hashes)
+        np.bitwise_or.at(line, places // 64, np.uint64(1) << (places % 64).astype(np.uint64))
+    return marks
+
+
+def count_users(sketch: Theta, weight: int | None) -> int | None:
+    return times(sketch.estimate(), weight, weight)
+
+
+def times(users: float, one: int | None, other: int | None) -> int | None:
+    """Scales by the weight, if it is the same for both."""
+    return None if one is None or one != other else int(users * one)
+
+
+JOB = DayJob(
+    NAME, {"partners": PARTNERS, "alone": ALONE}, compute, question=lambda _: SharedVisits()
+)

@@ -8,13 +8,15 @@ untouched. Two jobs must not write one day of one table at the same time.
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DateType, StructField, StructType
 
 from pipelines.file_system import FileSystem
 from targeting.report_tables import FORMAT, MANIFEST, Manifest, day_folder, read_manifest
@@ -88,6 +90,14 @@ class DayStore:
         paths = [f"{self._folder(day)}/{name}" for name in names]
         return self._spark.read.schema(schema).parquet(*paths)
 
+    def read_days(self, days: Iterable[date], table: str, schema: StructType) -> DataFrame:
+        """Reads what is committed of these days, with a column `day`; those that were never
+        committed have no row."""
+        nothing = StructType([*schema, StructField("day", DateType())])
+        found = ((day, self.read(day, table, schema)) for day in days)
+        parts = [rows.withColumn("day", sf.lit(day)) for day, rows in found if rows is not None]
+        return reduce(DataFrame.unionByName, parts, self._spark.createDataFrame([], nothing))
+
     def _describe(self, staged: StagedDay, table: str) -> dict[str, Any]:
         names = self._files.names_in(f"{staged.folder}/{staged.run}/{table}")
         files = [f"{staged.run}/{table}/{name}" for name in names if name.endswith(".parquet")]
@@ -100,3 +110,8 @@ class DayStore:
         for name in self._files.names_in(self._folder(day)):
             if name != MANIFEST and name not in runs:
                 self._files.delete(f"{self._folder(day)}/{name}")
+
+
+def days_until(last: date, length: int) -> list[date]:
+    """Lists so many days, the last first."""
+    return [last - timedelta(days=back) for back in range(length)]

@@ -4,8 +4,6 @@ Days may lie in two windows of salts; all of their rows have the older one (see 
 that was logged with several weights, or under several secrets, is not comparable, and has no row.
 """
 
-from collections.abc import Sequence
-from datetime import date, timedelta
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -14,8 +12,8 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, St
 
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
-from pipelines.eligibility import PEOPLE
-from pipelines.partitions import DayStore
+from pipelines.eligibility import NAME, PEOPLE
+from pipelines.partitions import days_until
 from pipelines.visit_log import column
 
 WINDOWS = (1, 7, 28)
@@ -32,23 +30,12 @@ REACH = StructType(
 
 
 def compute(day: DayInput) -> Tables:
-    store = day.store("eligibility")
-    windows = [unite(store, day.day, length) for length in WINDOWS]
-    found = [rows for rows in windows if rows is not None]
-    return {"reach": reduce(DataFrame.union, found or [day.spark.createDataFrame([], REACH)])}
-
-
-def unite(store: DayStore, last: date, length: int) -> DataFrame | None:
-    """Unites the days of a window; gives None if none of them was counted."""
-    days = [last - timedelta(days=back) for back in range(length)]
-    people = read_people(store, days)
-    return None if people is None else estimate(people, length)
-
-
-def read_people(store: DayStore, days: Sequence[date]) -> DataFrame | None:
-    tables = [(day, store.read(day, "people", PEOPLE)) for day in days]
-    found = [rows.withColumn("day", sf.lit(day)) for day, rows in tables if rows is not None]
-    return reduce(DataFrame.unionByName, found) if found else None
+    store = day.store(NAME)
+    windows = [
+        estimate(store.read_days(days_until(day.day, length), "people", PEOPLE), length)
+        for length in WINDOWS
+    ]
+    return {"reach": reduce(DataFrame.union, windows)}
 
 
 def estimate(people: DataFrame, length: int) -> DataFrame:

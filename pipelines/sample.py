@@ -8,7 +8,7 @@ those days through those that were taken.
 """
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -19,6 +19,7 @@ from pyspark.sql.types import DateType, DoubleType, StructField, StructType
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
 from pipelines.judging import judge_rows, leave_out
+from pipelines.partitions import days_until
 from pipelines.visit_log import column, need, read_day
 from targeting import Catalog
 from targeting.visit_log import (
@@ -41,8 +42,7 @@ DEFAULT_VISITS, DEFAULT_DAYS = 200_000, 14
 def compute(day: DayInput) -> Tables:
     wanted = day.order.options.get("sample_visits", DEFAULT_VISITS)
     length = day.order.options.get("sample_days", DEFAULT_DAYS)
-    days = [day.day - timedelta(days=back) for back in range(length)]
-    visits = read_counted(day, days)
+    visits = read_counted(day, days_until(day.day, length))
     if visits is None:
         return {"visits": day.spark.createDataFrame([], schema_of(day))}
     return {"visits": choose(visits, wanted).orderBy(column(PUBLISHER), column(TIME))}

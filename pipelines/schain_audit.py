@@ -33,7 +33,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.day_input import Batches, DayInput
+from pipelines.asking import Batches
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
 from pipelines.visit_log import column, need
 from targeting.visit_log import PUBLISHER, WEIGHT

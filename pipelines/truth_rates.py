@@ -8,10 +8,7 @@ build's order (`--truth-rates`); an earlier day never takes the place of a later
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -26,9 +23,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from matcher_ext import ATree, ExpressionError, Snapshot
 from matcher_ext.index import list_predicates
 from matcher_ext.language import check_text
-from pipelines.day_input import Batches, DayInput, open_batches
+from pipelines.asking import as_answers
+from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
-from pipelines.matching import WrongSnapshotError, split_by_weight
+from pipelines.matching import WrongSnapshotError
+from pipelines.prepared import PreparedVisits
 from pipelines.session import is_local
 from targeting.report_tables import Manifest, read_table
 
@@ -85,29 +84,25 @@ def hash_file(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CountTruths:
-    """For `map_visits`: rows of COUNTS."""
+    """Asks of how many visits each entry of the conditions' index is true."""
 
     index: SavedIndex
+    name: str = NAME
+    answers: StructType = COUNTS
 
-    def __call__(self, batches: Batches) -> Batches:
+    def ask(self, visits: PreparedVisits) -> Iterator[pa.RecordBatch]:
         index = self.index.open()
-        counts, visits = np.zeros(len(index), np.int64), 0
-        for batch in open_batches(batches):
-            for weight, some in split_by_weight(batch):
-                counts += weight * index.count_batch(some)
-                visits += weight * some.num_rows
+        counts = visits.table.count(index)
         seen = np.flatnonzero(counts)
         entries = np.append(index.ids[seen], ALL_VISITS)
-        totals = np.append(counts[seen], visits)
-        yield pa.RecordBatch.from_arrays([pa.array(entries), pa.array(totals)], COUNTS.names)
+        rows = np.append(counts[seen], visits.rows.num_rows)
+        yield as_answers(COUNTS, len(entries), entry=entries, visits=visits.weight * rows)
 
 
 def compute(day: DayInput) -> Tables:
-    snapshot = day.index.source.open_on_driver().snapshot
-    conditions = list_conditions(snapshot)
-    with saved_index(day, index_conditions(snapshot, conditions)) as index:
-        found = day.map_visits(CountTruths(index), COUNTS).groupBy("entry")
-        counts = {row[0]: row[1] for row in found.agg(sf.sum("visits")).collect()}
+    conditions = list_conditions(day.index.source.open_on_driver().snapshot)
+    found = day.found(NAME).groupBy("entry").agg(sf.sum("visits"))
+    counts = {row[0]: row[1] for row in found.collect()}
     visits = counts.get(ALL_VISITS, 0)
     rows = []
     for number, condition in enumerate(conditions):
@@ -116,13 +111,19 @@ def compute(day: DayInput) -> Tables:
     return {TABLE: day.spark.createDataFrame(rows, CONDITIONS)}
 
 
-def list_conditions(snapshot: Snapshot) -> list[Condition]:
+def make_question(day: DayInput) -> CountTruths:
+    snapshot = day.index.source.open_on_driver().snapshot
+    return CountTruths(save_index(day, index_conditions(snapshot, list_conditions(snapshot))))
+
+
+@lru_cache(maxsize=1)
+def list_conditions(snapshot: Snapshot) -> tuple[Condition, ...]:
     predicates = [text for text in list_predicates(snapshot) if is_readable(snapshot, text)]
     edges = [name for name in snapshot.definition_names() if name.startswith(EDGE_PREFIX)]
-    return [
+    return (
         *(Condition(PREDICATE, text, text) for text in predicates),
         *(Condition(EDGE, name.removeprefix(EDGE_PREFIX), f"@{name}") for name in sorted(edges)),
-    ]
+    )
 
 
 def is_readable(snapshot: Snapshot, text: str) -> bool:
@@ -133,7 +134,7 @@ def is_readable(snapshot: Snapshot, text: str) -> bool:
     return True
 
 
-def index_conditions(snapshot: Snapshot, conditions: list[Condition]) -> Snapshot:
+def index_conditions(snapshot: Snapshot, conditions: Sequence[Condition]) -> Snapshot:
     """Inserts each condition at twice its place, its negation behind it."""
     index = ATree(snapshot.catalog)
     for condition in conditions:
@@ -144,18 +145,13 @@ def index_conditions(snapshot: Snapshot, conditions: list[Condition]) -> Snapsho
     return index.freeze()
 
 
-@contextmanager
-def saved_index(day: DayInput, index: Snapshot) -> Iterator[SavedIndex]:
-    folder = Path(tempfile.mkdtemp(prefix="treeline-conditions-"))
-    path = folder / f"{folder.name}.atree"
+def save_index(day: DayInput, index: Snapshot) -> SavedIndex:
+    path = day.scratch / f"{day.scratch.name}.atree"
     is_shipped = not is_local(day.order.master)
-    try:
-        index.save(path)
-        if is_shipped:
-            day.spark.sparkContext.addFile(str(path))
-        yield SavedIndex(str(path), hash_file(path), is_shipped)
-    finally:
-        shutil.rmtree(folder)
+    index.save(path)
+    if is_shipped:
+        day.spark.sparkContext.addFile(str(path))
+    return SavedIndex(str(path), hash_file(path), is_shipped)
 
 
 def write_for_builds(day: DayInput, _: Manifest) -> None:
@@ -193,4 +189,4 @@ def read_day_of(path: Path) -> str:
         return ""
 
 
-JOB = DayJob(NAME, {TABLE: CONDITIONS}, compute, finish=write_for_builds)
+JOB = DayJob(NAME, {TABLE: CONDITIONS}, compute, question=make_question, finish=write_for_builds)

@@ -8,6 +8,7 @@ from httptools import HttpParserInvalidURLError, parse_url
 
 from exchange.serving.answer_log import AnswerLog
 from exchange.serving.configuration import Configuration
+from exchange.serving.directory import SnapshotDirectory
 from exchange.serving.downloads import SnapshotDownloads
 from exchange.serving.eligibility import EligibilityService, service_for
 from exchange.serving.endpoint import BATCH_PATH, PATH, EligibilityEndpoint
@@ -67,6 +68,7 @@ def make_application(configuration: Configuration) -> Application:
                 every=configuration.answers_every,
                 salt=configuration.answers_salt.encode(),
                 retention=Retention(configuration.answers_days, configuration.answers_bytes),
+                directory=SnapshotDirectory(configuration.snapshot_dir),
             )
         )
     if configuration.visits_one_in:

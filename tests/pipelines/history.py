@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -114,10 +114,13 @@ class History:
         entries: Sequence[Entry] = (USA_AT_HERALD,),
         catalog: Catalog = CATALOG,
         definitions: Mapping[str, str] | None = None,
+        set_routes: Callable[[ATree], None] | None = None,
     ) -> Path:
         index = ATree(catalog)
         for name, text in (definitions or {}).items():
             index.define(name, text)
+        if set_routes is not None:
+            set_routes(index)
         for entry in entries:
             index.insert(entry.booking_id, entry.text)
         staged = self.root / "staged"

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.eligibility import FOUND, FindEligible
+from pipelines.asking import AskVisits, choose_answers
+from pipelines.eligibility import NAME, EligibleVisits
 from pipelines.matching import (
     SnapshotSource,
     WrongSnapshotError,
@@ -57,5 +58,7 @@ def test_workers_can_take_the_index_from_files_sent_to_them(
     elsewhere = f"/nowhere/{folder.name}"
     source = replace(SnapshotSource.of(folder, is_shipped=True), folder=elsewhere)
     visits = spark.createDataFrame(pa.Table.from_batches([struct_batch(["USA", "DEU"])]))
-    found = visits.mapInArrow(FindEligible(source), FOUND).where("publisher is not null").collect()
+    asking = AskVisits(source, [EligibleVisits()])
+    answers = choose_answers(visits.mapInArrow(asking, asking.schema), NAME)
+    found = answers.where("publisher is not null").collect()
     assert [(row.campaign_id, row.eligible_visits) for row in found] == [(10, 1)]

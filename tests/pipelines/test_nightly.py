@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
@@ -372,13 +373,15 @@ def test_the_sample_has_users_with_all_of_their_visits(night: Night) -> None:
     assert [row["publisher.id"] for row in rows] == sorted(row["publisher.id"] for row in rows)
 
 
-def test_the_readmes_example_reads_the_tables(night: Night) -> None:
-    readme = (Path(__file__).parents[2] / "pipelines" / "README.md").read_text()
-    example = readme.partition("With pandas")[2].partition("```python")[2].partition("```")[0]
+def test_the_documents_examples_read_the_tables(night: Night) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "report_tables.md").read_text()
+    example = page.partition("With pandas")[2].partition("```python")[2].partition("```")[0]
     names: dict[str, Any] = {"OUT": str(night.history.root / "reports"), "DAY": NEXT_DAY}
     exec(example, names)  # noqa: S102 - it is our own
     most = max(len(visits) for visits in night.eligible[NEXT_DAY].values())
     assert names["best"].iloc[0] == 2 * most
+    example = page.partition("With DuckDB")[2].partition("```python")[2].partition("```")[0]
+    exec(example, names | {"duckdb": duckdb})  # noqa: S102 - likewise
 
 
 def test_an_empty_day_and_one_of_only_bad_rows_are_counted_as_such(
