@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from matcher_ext.tables.asking cimport Asker
 from matcher_ext.tables.table_format cimport Table
 
-# Adds the weights of eligible rows, by entry; entries that code answers are left out.
+# Adds the weights of eligible rows, by entry.
 cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil
 # The same by entry and group.
 cdef void count_grouped(Asker* asker, int64_t* counts) noexcept nogil

@@ -6,7 +6,7 @@ from matcher_ext.machine.bitmaps cimport first_one
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_rows
-from matcher_ext.tables.questions cimport Entry, Question
+from matcher_ext.tables.questions cimport Question
 from matcher_ext.tables.table_format cimport (
     Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
 )
@@ -16,11 +16,7 @@ cdef enum:
 
 
 cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
-    cdef const Entry* entry = &asker.question.entries[number]
-    cdef const uint64_t* rows
-    if entry.needs_code:
-        return
-    rows = ask_entry(asker, entry, out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         counts[number] += asker.table.blocks[asker.block].weight * (
             <int64_t>count_rows(rows, asker.words)
@@ -28,11 +24,7 @@ cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* cou
 
 
 cdef void group_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
-    cdef const Entry* entry = &asker.question.entries[number]
-    cdef const uint64_t* rows
-    if entry.needs_code:
-        return
-    rows = ask_entry(asker, entry, out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         add_groups(asker, rows, counts + <size_t>number * asker.table.header.groups)
 
@@ -150,10 +142,7 @@ cdef cppclass Counted:
 cdef void add_entry_users(
     Asker* asker, Counted* counted, uint32_t number, uint64_t* out
 ) noexcept nogil:
-    cdef const uint64_t* rows
-    if asker.question.entries[number].needs_code:
-        return
-    rows = ask_entry(asker, &asker.question.entries[number], out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows == asker.zero:
         return
     add_users(rows, asker.words, &counted.users, &counted.found[number])

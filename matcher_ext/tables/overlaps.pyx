@@ -33,8 +33,6 @@ cdef void gather(Asker* asker, Publisher* here) noexcept nogil:
         open_block(asker, block)
         out = take_rows(asker)
         for i in range(here.entries.size()):
-            if asker.question.entries[here.entries[i]].needs_code:
-                continue
             rows = ask_entry(asker, &asker.question.entries[here.entries[i]], out)
             if rows != asker.zero:
                 memcpy(here.rows.data() + i * here.words + at, rows, 8 * <size_t>asker.words)

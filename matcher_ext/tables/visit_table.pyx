@@ -25,7 +25,6 @@ from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file
 from matcher_ext.tables.following import list_bottlenecks, list_overlaps, list_ways
-from matcher_ext.tables.parts import count_row_by_row
 from matcher_ext.values.refusals import SnapshotError
 
 # The version of check_table: raise it with every check that is added.
@@ -255,24 +254,22 @@ cdef class VisitTable:
                 count_grouped(&thread.asker, &target[0])
             else:
                 count_entries(&thread.asker, &target[0])
-        bound.pool.append(thread)
+        bound.give_back(thread)
         counts = counts[:bound.question.entries.size() * width].reshape(-1, width)
         found = numpy.zeros((len(bound.ids), width), dtype=numpy.int64)
         is_met = bound.entry_of_id >= 0
         found[is_met] = counts[bound.entry_of_id[is_met]]
-        self._add_answered(bound, found, groups)
         if groups:
             return found[:, :self.table.header.groups]
         return found[:, 0]
 
     def funnel(self, index, ids=None):
-        """Returns the Funnel of each id, or of these: where its publisher's visits are lost. Ids
-        that code answers for are left out."""
+        """Returns the Funnel of each id, or of these: where its publisher's visits are lost."""
         return FollowedBookings(self._bind(index), ids).funnels()
 
     def sole_blockers(self, index, ids=None):
         """Returns for each id, or for these, its conditions with the visits that satisfy all of it
-        but one of them. Ids that code answers for are left out."""
+        but one of them."""
         return FollowedBookings(self._bind(index), ids).sole_blockers()
 
     def cheapest(self, index, ids=None):
@@ -292,14 +289,14 @@ cdef class VisitTable:
 
     def users(self, index):
         """Returns how many users the eligible visits of each id have, in the order of
-        `index.ids`; visits without a user are not counted, nor ids that code answers for."""
+        `index.ids`; visits without a user are not counted."""
         cdef BoundIndex bound = self._bind(index)
         cdef Thread thread = bound.take()
         counts = numpy.zeros(bound.question.entries.size() + 1, dtype=numpy.int64)
         cdef int64_t[::1] target = counts
         with nogil:
             count_users(&thread.asker, &target[0])
-        bound.pool.append(thread)
+        bound.give_back(thread)
         return counts[bound.entry_of_id]        # the last one is of nothing
 
     def impact(self, expression, *, bookings=(), index=None):
@@ -312,16 +309,10 @@ cdef class VisitTable:
             bound = self._bind(index)
         return ask_impact(bound, text_of(expression), [text_of(each) for each in bookings])
 
-    def _add_answered(self, BoundIndex bound, found, groups):
-        """Adds what code answers, row by row."""
-        cdef size_t entry
-        asked = numpy.zeros(bound.question.entries.size() + 1, dtype=bool)
-        for entry in range(bound.question.entries.size()):
-            asked[entry] = bound.question.entries[entry].needs_code
-        wanted = asked[bound.entry_of_id] & (bound.entry_of_id >= 0)
-        if wanted.any():
-            count_row_by_row(self, bound.match_ids, bound.ids, wanted, found, groups)
-            self.fallback_rows += len(self)
+    def note_coded_rows(self, rows):
+        """Notes that code was asked of so many rows."""
+        with self.lock:
+            self.fallback_rows += rows
 
 
 def seal_table(content):
