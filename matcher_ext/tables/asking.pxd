@@ -14,9 +14,9 @@ The walk over the exchange graph, for all rows of a block at once, in rounds, on
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.routes.route_section cimport RoutePlan
 from matcher_ext.tables.questions cimport Entry, Question
-from matcher_ext.tables.table_format cimport Table
 
 cdef struct Reached:                    # a party's rows, from some hop on
     const uint64_t* rows

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport MOST_BLOCK_ROWS, Block, Part, Table, part_of
 from matcher_ext.machine.bitmaps cimport fill_bits
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.routes.route_section cimport Reach, RoutePlan, find_source
@@ -16,7 +17,6 @@ from matcher_ext.tables.questions cimport (
     ASKED_AND, ASKED_FALSE, ASKED_LEAF, ASKED_LINK, ASKED_OR, ASKED_REACH, ASKED_TRUE, Asked, Entry,
     Question,
 )
-from matcher_ext.tables.table_format cimport MOST_BLOCK_ROWS, Block, Part, Table, part_of
 from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:

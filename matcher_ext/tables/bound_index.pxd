@@ -13,12 +13,12 @@ another state after each change. A state is what `table_parts()` of an index say
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.routes.route_section cimport RoutePlan
 from matcher_ext.tables.asking cimport Asker
 from matcher_ext.tables.coded_rows cimport CodedRows
 from matcher_ext.tables.questions cimport Question
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 cdef struct EdgeEnds:           # nodes of the graph; NOTHING: the definition is no edge of it

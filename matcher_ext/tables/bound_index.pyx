@@ -7,6 +7,7 @@ import numpy
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.graph cimport is_reach, reach_of
 from matcher_ext.plan.plan cimport SLOTS, section_count
@@ -19,7 +20,6 @@ from matcher_ext.tables.questions cimport (
     ASKED_CODE, ASKED_FALSE, ASKED_REACH, Question, add_asked, add_entry, add_plan, index_gates,
     mark_kept, order_children,
 )
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.tables.wording cimport word_node
 from matcher_ext.values.catalog cimport CompiledCatalog
 

@@ -6,7 +6,7 @@ is not asked of a visit without a required attribute: there, its definitions are
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from matcher_ext.tables.table_format cimport Table
+from matcher_ext.columns.table_format cimport Table
 
 cdef class CodedRows:
     """What code says of rows, for one thread and one call."""

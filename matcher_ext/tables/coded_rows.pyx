@@ -3,9 +3,9 @@ import numpy
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from matcher_ext.columns.table_format cimport Table
+from matcher_ext.columns.values cimport read_block
 from matcher_ext.machine.bitmaps cimport set_bit
-from matcher_ext.tables.table_format cimport Table
-from matcher_ext.tables.values cimport read_block
 
 
 cdef class CodedRows:

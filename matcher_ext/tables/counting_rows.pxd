@@ -2,8 +2,8 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.tables.asking cimport Asker
-from matcher_ext.tables.table_format cimport Table
 
 # Adds the weights of eligible rows, by entry.
 cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil

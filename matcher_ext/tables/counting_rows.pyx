@@ -2,14 +2,14 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport (
+    Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
+)
 from matcher_ext.machine.bitmaps cimport first_one
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_rows
 from matcher_ext.tables.questions cimport Question
-from matcher_ext.tables.table_format cimport (
-    Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
-)
 
 cdef enum:
     MOST_WAITING = 1 << 22      # users of an entry that are kept before they are looked through

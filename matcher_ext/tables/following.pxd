@@ -1,5 +1,5 @@
 """Takes the bookings of an index apart for steps.pxd, and names what they consist of."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 
 from matcher_ext.tables.bound_index cimport BoundIndex
 from matcher_ext.tables.questions cimport Entry

@@ -17,10 +17,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.tables.binding cimport Binding
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.normal_form cimport NormalForm
 
 cdef enum AskedKind:

@@ -3,10 +3,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Plan, PlanNode
 from matcher_ext.tables.binding cimport BY_RUNS, Bound, bind_predicate
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.normal_form cimport (
     NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NormalForm, NormalNode,
     view_predicates,

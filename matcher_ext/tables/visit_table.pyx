@@ -9,18 +9,18 @@ import numpy
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
 
+from matcher_ext.columns.table_checks cimport check_table
+from matcher_ext.columns.table_format cimport (
+    T_CATALOG, T_GROUPS, Block, TableHeader, read_table, sum_table,
+)
+from matcher_ext.columns.values cimport read_block
+from matcher_ext.columns.writing cimport TableMaker
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
 from matcher_ext.tables.counting_rows cimport count_entries, count_grouped, count_users
 from matcher_ext.tables.following cimport FollowedBookings
 from matcher_ext.tables.impacts cimport ask_impact
-from matcher_ext.tables.table_checks cimport check_table
-from matcher_ext.tables.table_format cimport (
-    T_CATALOG, T_GROUPS, Block, TableHeader, read_table, sum_table,
-)
 from matcher_ext.tables.texts cimport ask_text
-from matcher_ext.tables.values cimport read_block
-from matcher_ext.tables.writing cimport TableMaker
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file

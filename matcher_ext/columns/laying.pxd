@@ -2,8 +2,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.tables.coding cimport Coder
-from matcher_ext.tables.table_format cimport Block, Part
+from matcher_ext.columns.coding cimport Coder
+from matcher_ext.columns.table_format cimport Block, Part
 
 cdef cppclass Layout:
     """What the parts of all columns are written with."""

@@ -7,18 +7,18 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from matcher_ext.count.counting cimport VISITS_AT_ONCE
-from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.coding cimport (
+from matcher_ext.columns.coding cimport (
     Coder, code_minutes, code_sizes, code_visits, count_values, open_coder, sort_values,
 )
-from matcher_ext.tables.laying cimport lay_column
-from matcher_ext.tables.table_format cimport (
+from matcher_ext.columns.laying cimport lay_column
+from matcher_ext.columns.table_format cimport (
     MOST_BLOCK_ROWS, OF_SIZES, OF_VALUES, OF_WEEK_MINUTES, T_BLOCKS, T_BYTES, T_CATALOG, T_COLUMNS,
     T_GROUPS, T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SECTIONS, T_SEEN, T_WORDS,
     TABLE_VERSION, Block, Column, Run, TableHeader, sum_table, table_element_size,
 )
-from matcher_ext.tables.values cimport value_of
+from matcher_ext.columns.values cimport value_of
+from matcher_ext.count.counting cimport VISITS_AT_ONCE
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.predicate cimport (
     GEO, INTEGER_SET, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )

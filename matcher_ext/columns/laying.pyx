@@ -5,10 +5,10 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.coding cimport Coder, count_values
+from matcher_ext.columns.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.machine.bitmaps cimport set_bit
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.coding cimport Coder, count_values
-from matcher_ext.tables.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 
 cdef extern from * nogil:
