@@ -18,7 +18,7 @@ cdef cppclass Layout:
     vector[uint32_t] found
     vector[uint32_t] starts
 
-# Writes the parts of a column whose values are sorted.
-cdef void lay_column(
+# Writes the parts of a column whose values are sorted; raises MemoryError.
+cdef int lay_column(
     Layout* layout, const Coder* coder, uint32_t column, uint32_t columns
-) noexcept nogil
+) except -1 nogil

@@ -145,14 +145,13 @@ cdef class TableMaker:
         """Orders rows by publisher, weight and group, and cuts them into blocks."""
         key = self._number_groups(groups)
         sellers = numpy.full(self.rows, -1, numpy.int64) if by is None else self.codes_of_rows(by)
-        strata = numpy.stack([sellers, weights])
-        if self.rows:
-            strata, stratum = numpy.unique(strata, axis=1, return_inverse=True)
-            stratum = stratum.reshape(-1)
-        else:
-            stratum = numpy.zeros(0, dtype=numpy.int64)
+        weighed, rank = numpy.unique(weights, return_inverse=True)
+        strata, stratum, sizes = numpy.unique(
+            (sellers + 1) * max(len(weighed), 1) + rank, return_inverse=True, return_counts=True
+        )
         order = numpy.argsort(stratum * max(len(self.groups), 1) + key, kind="stable")
-        sizes = numpy.bincount(stratum, minlength=strata.shape[1])
+        sellers = strata // max(len(weighed), 1) - 1
+        weights = weighed[strata % max(len(weighed), 1)] if self.rows else strata
         cdef const int64_t[::1] rows = order
         cdef int64_t i
         self.layout.order.resize(self.rows)
@@ -160,7 +159,7 @@ cdef class TableMaker:
         for i in range(self.rows):
             self.layout.order[i] = <uint32_t>rows[i]
             self.layout.places[rows[i]] = <uint32_t>i
-        self._cut(strata.T.tolist(), sizes.tolist(), key[order])
+        self._cut(zip(sellers.tolist(), weights.tolist(), strict=True), sizes.tolist(), key[order])
         return 0
 
     def _cut(self, strata, sizes, const int64_t[::1] groups):

@@ -22,5 +22,7 @@ cdef void add_users(
 cdef int64_t count_distinct(
     vector[uint32_t]* found, vector[uint32_t]* seen, uint32_t stamp
 ) noexcept nogil
-# Counts the users of each entry.
-cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil
+# Counts the users of each entry; lists them as well, by entry, unless `lists` is NULL.
+cdef void count_users(
+    Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil

@@ -151,20 +151,28 @@ cdef void add_entry_users(
         count_distinct(&counted.found[number], &counted.seen, counted.stamp)
 
 
-cdef void settle(Counted* counted, uint32_t number, int64_t* counts) noexcept nogil:
+cdef void settle(
+    Counted* counted, uint32_t number, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil:
     """Counts an entry whose rows are all there, and frees its memory."""
     counted.stamp += 1
     counts[number] = count_distinct(&counted.found[number], &counted.seen, counted.stamp)
+    if lists != NULL:
+        lists[0][number] = counted.found[number]
     counted.found[number] = vector[uint32_t]()
 
 
-cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil:
+cdef void count_users(
+    Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil:
     """Blocks of one publisher follow one another: behind the last, its bookings are settled."""
     cdef const Table* table = asker.table
     cdef const Question* question = asker.question
     cdef Counted counted
     cdef uint32_t block, by, i
     cdef uint64_t* out
+    if lists != NULL:
+        lists.resize(question.entries.size())
     if table.header.users == NOTHING:
         return
     counted.seen.assign(table.columns[table.header.users].values, 0)
@@ -180,8 +188,8 @@ cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil:
                 add_entry_users(asker, &counted, question.gated[i], out)
             if block + 1 == table.block_count or table.blocks[block + 1].by != by:
                 for i in range(question.gate_starts[by], question.gate_starts[by + 1]):
-                    settle(&counted, question.gated[i], counts)
+                    settle(&counted, question.gated[i], counts, lists)
         for i in range(<uint32_t>question.ungated.size()):
             add_entry_users(asker, &counted, question.ungated[i], out)
     for i in range(<uint32_t>question.ungated.size()):
-        settle(&counted, question.ungated[i], counts)
+        settle(&counted, question.ungated[i], counts, lists)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matcher_ext.tables.parts import Tabled
 from matcher_ext.tables.results import Blocker, Bottleneck, Funnel, Impact, Way
+from matcher_ext.tables.sketches import Kind
 from matcher_ext.values.catalog import CompiledCatalog
 
 class HasText(Protocol):
@@ -64,6 +65,14 @@ class VisitTable:
         self, index: Tabled, *, support: int = 20, top: int = 50
     ) -> dict[int, list[tuple[int, int]]]: ...
     def users(self, index: Tabled) -> NDArray[numpy.int64]: ...
+    def user_sketches(
+        self,
+        index: Tabled,
+        *,
+        kind: Kind = "hll",
+        lg_k: int = 12,
+        keys: Mapping[int, int] | None = None,
+    ) -> dict[int, bytes]: ...
     def impact(
         self,
         expression: str | HasText,

@@ -8,12 +8,13 @@ import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_checks cimport check_table
 from matcher_ext.columns.table_format cimport (
-    T_CATALOG, T_GROUPS, Block, TableHeader, read_table, sum_table,
+    T_CATALOG, T_GROUPS, Block, Column, TableHeader, read_table, sum_table,
 )
-from matcher_ext.columns.values cimport read_block
+from matcher_ext.columns.values cimport read_block, value_of
 from matcher_ext.columns.writing cimport TableMaker
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
@@ -25,6 +26,7 @@ from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file
 from matcher_ext.tables.following import list_bottlenecks, list_overlaps, list_ways
+from matcher_ext.tables.sketches import gather_users, make_sketches
 from matcher_ext.values.refusals import SnapshotError
 
 # The version of check_table: raise it with every check that is added.
@@ -291,13 +293,49 @@ cdef class VisitTable:
         """Returns how many users the eligible visits of each id have, in the order of
         `index.ids`; visits without a user are not counted."""
         cdef BoundIndex bound = self._bind(index)
+        return self._find_users(bound, None)[bound.entry_of_id]     # the last one is of nothing
+
+    def user_sketches(self, index, *, kind="hll", lg_k=12, keys=None):
+        """Returns a sketch of the users of each id that has any, as the bytes that Spark's
+        `hll_union_agg` (kind "hll") or `theta_union_agg` ("theta") merges. With `keys`, a mapping of
+        ids to campaigns, one for each campaign."""
+        cdef BoundIndex bound = self._bind(index)
+        lists = []
+        self._find_users(bound, lists)
+        return make_sketches(
+            gather_users(bound.ids, bound.entry_of_id, lists, keys), self._user_names(), kind, lg_k
+        )
+
+    def _find_users(self, BoundIndex bound, lists):
+        """Counts users by entry; appends those of each to `lists` unless it is None."""
         cdef Thread thread = bound.take()
+        cdef vector[vector[uint32_t]] found
+        cdef vector[vector[uint32_t]]* wanted = NULL
+        cdef size_t i
+        if lists is not None:
+            wanted = &found
         counts = numpy.zeros(bound.question.entries.size() + 1, dtype=numpy.int64)
         cdef int64_t[::1] target = counts
         with nogil:
-            count_users(&thread.asker, &target[0])
+            count_users(&thread.asker, &target[0], wanted)
         bound.give_back(thread)
-        return counts[bound.entry_of_id]        # the last one is of nothing
+        for i in range(found.size()):
+            lists.append(numpy.array(found[i], dtype=numpy.int64))
+        return counts
+
+    def _user_names(self):
+        """Lists all users, by code."""
+        cdef const Column* column
+        cdef uint32_t code
+        if self.table.header.users == NOTHING:
+            return []
+        column = &self.table.columns[self.table.header.users]
+        return [
+            value_of(
+                column.type, column.kind, self.table.words + column.first, self.table.bytes, code
+            )
+            for code in range(column.values)
+        ]
 
     def impact(self, expression, *, bookings=(), index=None):
         """Returns the Impact of an expression. `bookings` are expressions of publisher and path:
