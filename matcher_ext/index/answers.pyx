@@ -91,6 +91,24 @@ def match_beside(match, overlay, Snapshot beside, visit):
     return ids, malformed
 
 
+def answer_visit(Snapshot snapshot, visit):
+    """Returns the truths of all definitions that code answers, by name, of one visit; none where
+    the visit lacks a required attribute."""
+    cdef VisitAnswers answers = VisitAnswers.begin(snapshot, visit)
+    cdef uint32_t place
+    truths = {}
+    try:
+        for place in range(<uint32_t>len(snapshot.answers) if answers.is_begun else 0):
+            found = answers._ask_function(place)
+            for name in (<SlotAnswers>snapshot.answers[<Py_ssize_t>place]).names:
+                truth_of(found.get(name))
+                truths[name] = found.get(name)
+    except BaseException as error:
+        answers.error = error
+    answers.match_ids()     # clears the scratch; raises what was kept
+    return truths
+
+
 cdef class VisitAnswers:
     def __cinit__(self, *, keeps=True):
         self.keeps = keeps

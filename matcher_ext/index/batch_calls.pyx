@@ -26,9 +26,16 @@ from matcher_ext.visits.arrow_cells cimport read_row, read_rows
 from matcher_ext.visits.visit cimport Visit
 
 from matcher_ext.count.arrow_input import read_batches, read_groups
+from matcher_ext.tables.visit_table import VisitTable
 
 cdef enum:
     FIRST_ROWS = 16         # matched one by one to see how long that takes
+    # What a table of the demo costs, rounded up: preparing and counting a row, binding an
+    # expression; and the most that a value takes while it is made.
+    FEWEST_TABLE_ROWS = 2000
+    TABLE_ROW_NS = 12000
+    BIND_NS = 10000
+    TABLE_CELL_BYTES = 24
 
 
 cdef class CounterHolder:
@@ -81,12 +88,36 @@ def match_batch(Snapshot snapshot, record_batch):
 
 
 def count_batch(Snapshot snapshot, record_batch, groups, group_count, working_bytes):
+    if groups is None and is_worth_a_table(snapshot, record_batch, working_bytes):
+        by = snapshot.catalog.names[snapshot.plan.routes.attribute]
+        table = VisitTable.from_arrow(record_batch, snapshot.catalog, by=by, users=None)
+        return table.count(snapshot)
     lines, codes = read_groups(groups, group_count)
     counts = numpy.zeros((lines, len(snapshot)), dtype=numpy.int64)
     add_counts(snapshot, record_batch, codes, counts, working_bytes)
     snapshot.ids    # makes the order
     counts = counts.take(snapshot.id_order, axis=1)
     return counts[0] if groups is None else counts
+
+
+def is_worth_a_table(Snapshot snapshot, record_batch, int64_t working_bytes):
+    """Says whether to prepare the rows first (docs/counting.md), by how long a match of one visit
+    takes. Only bookings on any path, since all others have blocks."""
+    cdef CounterHolder held
+    cdef double single_ns
+    cdef int64_t rows = getattr(record_batch, "num_rows", 0)
+    if not snapshot.plan.routes.reach_count or snapshot.answers or rows < FEWEST_TABLE_ROWS:
+        return False
+    if rows * TABLE_CELL_BYTES * len(snapshot.catalog) > working_bytes:
+        return False
+    held = take_counter(snapshot)
+    single_ns = held.counter.single_ns
+    snapshot.counters.append(held)
+    if single_ns == 0:
+        first = record_batch.slice(0, FIRST_ROWS)
+        count_batch(snapshot, first, None, None, working_bytes)
+        return is_worth_a_table(snapshot, record_batch, working_bytes)
+    return rows * (single_ns - TABLE_ROW_NS) > <double>BIND_NS * snapshot.plan.expression_count
 
 
 def malformed_rows(Snapshot snapshot, record_batch):

@@ -15,13 +15,14 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
-from matcher_ext.index.answers import SlotAnswers, bind_answers, match_beside
+from matcher_ext.index.answers import SlotAnswers, answer_visit, bind_answers, match_beside
 from matcher_ext.index.atree import ATree
 from matcher_ext.index.overlay import Overlay
 from matcher_ext.index.rerouting import replace_routes
@@ -176,7 +177,7 @@ class LiveIndex:
             return TableParts(
                 state.snapshot,
                 state.beside,
-                state.match_ids,
+                partial(answer_visit, state.beside),
                 dead=frozenset(self._changes.dead),
                 replaced=frozenset(self._changes.replaced),
                 borrowed=tuple(self._dynamic.borrowed),

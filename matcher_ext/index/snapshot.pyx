@@ -1,4 +1,5 @@
 """The Python face of a frozen index: open, match, count, explain."""
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -164,9 +165,10 @@ cdef class Snapshot(PlanBuffer):
 
     def table_parts(self):
         """Says what a VisitTable reads of this index."""
+        from matcher_ext.index.answers import answer_visit
         from matcher_ext.tables.parts import TableParts
         answered = frozenset(name for answers in self.answers for name in answers.names)
-        return TableParts(self, None, self.match_ids, answered=answered)
+        return TableParts(self, None, partial(answer_visit, self), answered=answered)
 
     def malformed_rows(self, record_batch):
         """Counts the attributes of each row that carried a value of a wrong type."""

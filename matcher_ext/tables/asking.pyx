@@ -3,18 +3,20 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport MOST_BLOCK_ROWS, Block, Part, Table, part_of
 from matcher_ext.machine.bitmaps cimport fill_bits
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.routes.route_section cimport Reach, RoutePlan, find_source
 from matcher_ext.routes.routes cimport MOST_HOPS, RouteHop, Routes
 from matcher_ext.tables.binding cimport BY_ABSENCE, BY_PRESENCE, Bound
-from matcher_ext.tables.kernels cimport and_rows, except_rows, or_both_rows, or_rows
+from matcher_ext.tables.kernels cimport (
+    and_rows, except_rows, join_rows, or_both_rows, or_rows,
+)
 from matcher_ext.tables.leaf_rows cimport known_rows, true_rows
 from matcher_ext.tables.questions cimport (
     ASKED_AND, ASKED_FALSE, ASKED_LEAF, ASKED_LINK, ASKED_OR, ASKED_REACH, ASKED_TRUE, Asked, Entry,
     Question,
 )
-from matcher_ext.tables.table_format cimport MOST_BLOCK_ROWS, Block, Part, Table, part_of
 from matcher_ext.values.spans cimport text_length, text_offset
 
 cdef enum:
@@ -29,11 +31,11 @@ cdef void open_asker(
     asker.question = question
     asker.routes = routes
     asker.leaves = leaves
-    asker.answers.resize(2 * question.nodes.size())
-    asker.stamps.assign(2 * question.nodes.size(), 0)
+    asker.answers.assign(2 * question.nodes.size(), Answer(NULL, 0))
     asker.stamp = 0
     asker.taken = 0
     asker.forced_edge = NOTHING
+    asker.walk_depth = 0
     asker.zero = take_rows(asker)
     asker.every = take_rows(asker)
     asker.valid = take_rows(asker)
@@ -45,11 +47,15 @@ cdef void open_asker(
 
 
 cdef uint64_t* take_rows(Asker* asker) noexcept nogil:
-    if asker.taken == asker.pool.size():
-        asker.pool.push_back(vector[uint64_t]())
-        asker.pool.back().resize(MOST_WORDS)
     asker.taken += 1
-    return asker.pool[asker.taken - 1].data()
+    return shelf_rows(&asker.pool, asker.taken - 1)
+
+
+cdef uint64_t* shelf_rows(vector[vector[uint64_t]]* shelf, size_t place) noexcept nogil:
+    while shelf.size() <= place:
+        shelf.push_back(vector[uint64_t]())
+        shelf.back().resize(MOST_WORDS)
+    return shelf[0][place].data()
 
 
 cdef void open_block(Asker* asker, uint32_t block) noexcept nogil:
@@ -78,17 +84,16 @@ cdef void open_block(Asker* asker, uint32_t block) noexcept nogil:
 
 # Nodes.
 
-cdef const uint64_t* ask_leaf(Asker* asker, const Bound* bound, bint wanted) noexcept nogil:
+cdef const uint64_t* ask_leaf(
+    Asker* asker, const Bound* bound, bint wanted, uint64_t* out
+) noexcept nogil:
     """Asks for rows before the negation, or for the other known ones."""
     cdef const Block* block = &asker.table.blocks[asker.block]
     cdef const Part* part
     cdef const uint64_t* known = asker.every
     cdef const uint64_t* rows = NULL
-    cdef uint64_t* out
-    cdef size_t before = asker.taken
     if bound.how == BY_ABSENCE:
         return asker.zero
-    out = take_rows(asker)
     if bound.column != NOTHING:         # else nobody carries it, and nobody asks for more
         part = part_of(asker.table, asker.block, bound.column)
         rows = true_rows(
@@ -100,28 +105,30 @@ cdef const uint64_t* ask_leaf(Asker* asker, const Bound* bound, bint wanted) noe
         rows = asker.zero
     if known == NULL:
         known = asker.zero
-    if wanted == bound.negated:
-        if rows == asker.zero:
-            rows = known
-        elif rows == known or not except_rows(out, known, rows, asker.words):
-            rows = asker.zero
-        else:
-            rows = out
-    if rows != out:
-        asker.taken = before
-    return rows
+    if wanted != bound.negated:
+        return rows
+    if rows == asker.zero:
+        return known
+    if rows == known or not except_rows(out, known, rows, asker.words):
+        return asker.zero
+    return out
 
 
-cdef const uint64_t* ask_inner(Asker* asker, const Asked* node, bint wanted) noexcept nogil:
-    """Joins children: `and` if all of them must be as wanted, else `or`."""
+cdef const uint64_t* ask_inner(
+    Asker* asker, const Asked* node, bint wanted, uint64_t* out, uint32_t depth
+) noexcept nogil:
+    """Joins children: `and` if all of them must be as wanted, else `or`. The first one's rows may be
+    in `out` already."""
     cdef const uint32_t* children = asker.question.children.data() + node.first
     cdef bint joins_all = (node.kind == ASKED_AND) == wanted
     cdef const uint64_t* rows = NULL
     cdef const uint64_t* more
-    cdef uint64_t* out = NULL
     cdef uint32_t i
     for i in range(node.count):
-        more = ask_node(asker, children[i], wanted)
+        if rows == NULL:
+            more = find_rows(asker, children[i], wanted, out, depth)
+        else:
+            more = find_rows(asker, children[i], wanted, shelf_rows(&asker.levels, depth), depth + 1)
         if more == asker.zero:
             if joins_all:
                 return asker.zero
@@ -129,12 +136,8 @@ cdef const uint64_t* ask_inner(Asker* asker, const Asked* node, bint wanted) noe
         if rows == NULL:
             rows = more
             continue
-        if out == NULL:
-            out = take_rows(asker)
-            if not joins_all:
-                memcpy(out, rows, 8 * <size_t>asker.words)
         if not joins_all:
-            or_rows(out, more, asker.words)
+            join_rows(out, rows, more, asker.words)
         elif not and_rows(out, rows, more, asker.words):
             return asker.zero
         rows = out
@@ -143,34 +146,83 @@ cdef const uint64_t* ask_inner(Asker* asker, const Asked* node, bint wanted) noe
     return rows
 
 
-cdef const uint64_t* other_rows(Asker* asker, const uint64_t* rows) noexcept nogil:
-    cdef uint64_t* out = take_rows(asker)
-    return out if except_rows(out, asker.every, rows, asker.words) else asker.zero
-
-
-cdef const uint64_t* ask_node(Asker* asker, uint32_t number, bint wanted) noexcept nogil:
-    cdef const Asked* node = &asker.question.nodes[number]
-    cdef size_t place = 2 * <size_t>number + wanted
+cdef const uint64_t* ask_answer(
+    Asker* asker, const Asked* node, bint wanted, uint64_t* out, uint32_t depth
+) noexcept nogil:
+    """Asks the graph of the exchange, or code."""
     cdef const uint64_t* rows
-    if asker.stamps[place] == asker.stamp:
-        return asker.answers[place]
-    if node.kind == ASKED_LEAF:
-        rows = ask_leaf(asker, &asker.question.binding.bounds[node.first], wanted)
-    elif node.kind == ASKED_AND or node.kind == ASKED_OR:
-        rows = ask_inner(asker, node, wanted)
-    elif node.kind == ASKED_LINK:
-        rows = ask_node(asker, node.first, wanted != node.negated)
-    elif node.kind == ASKED_REACH:
+    if node.kind == ASKED_REACH:
+        asker.walk_depth = depth
         rows = ask_reach(asker, node.first)
-        if wanted == node.negated:
-            rows = other_rows(asker, rows)
+        asker.walk_depth = 0
+        if wanted != node.negated:
+            return rows
+        return out if except_rows(out, asker.every, rows, asker.words) else asker.zero
+    rows = asker.ask_code(asker.code_context, asker.block, node.first, wanted)
+    if rows == NULL:
+        return asker.zero
+    return rows
+
+
+cdef const uint64_t* find_rows(
+    Asker* asker, uint32_t number, bint wanted, uint64_t* out, uint32_t depth
+) noexcept nogil:
+    """Answers a node in `out`, or in memory that is kept if it will be asked again."""
+    cdef Answer* answer = &asker.answers[2 * <size_t>number + wanted]
+    cdef const Asked* node
+    cdef const uint64_t* rows
+    cdef uint64_t* target = out
+    cdef size_t before = asker.taken
+    if answer.stamp == asker.stamp:
+        return answer.rows
+    node = &asker.question.nodes[number]
+    if node.kind == ASKED_LINK:
+        return find_rows(asker, node.first, wanted != node.negated, out, depth)
+    if node.is_kept or out == NULL:
+        target = take_rows(asker)
+    if node.kind == ASKED_LEAF:
+        rows = ask_leaf(asker, &asker.question.binding.bounds[node.first], wanted, target)
+    elif node.kind == ASKED_AND or node.kind == ASKED_OR:
+        rows = ask_inner(asker, node, wanted, target, depth)
     elif node.kind == ASKED_TRUE or node.kind == ASKED_FALSE:
         rows = asker.every if (node.kind == ASKED_TRUE) == wanted else asker.zero
     else:
-        rows = asker.zero           # answered by code: the caller goes row by row
-    asker.stamps[place] = asker.stamp
-    asker.answers[place] = rows
+        rows = ask_answer(asker, node, wanted, target, depth)
+    if target != out and rows != target and asker.taken == before + 1:
+        asker.taken = before
+    if target != out or rows != out:
+        answer.stamp = asker.stamp
+        answer.rows = rows
     return rows
+
+
+cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) noexcept nogil:
+    return find_rows(asker, node, wanted, NULL, 0)
+
+
+cdef const uint64_t* read_node(
+    Asker* asker, uint32_t node, bint wanted, uint64_t* out
+) noexcept nogil:
+    return find_rows(asker, node, wanted, out, 0)
+
+
+cdef const uint64_t* find_known(Asker* asker, uint32_t number) noexcept nogil:
+    cdef const Asked* node = &asker.question.nodes[number]
+    cdef const Bound* bound
+    cdef const uint64_t* known
+    while node.kind == ASKED_LINK:
+        node = &asker.question.nodes[node.first]
+    if node.kind != ASKED_LEAF:
+        return NULL
+    bound = &asker.question.binding.bounds[node.first]
+    if bound.how == BY_ABSENCE:
+        return asker.zero
+    if bound.how == BY_PRESENCE:
+        return asker.every
+    known = known_rows(asker.table, part_of(asker.table, asker.block, bound.column))
+    if known == NULL:
+        return asker.zero
+    return known
 
 
 cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) noexcept nogil:
@@ -179,12 +231,12 @@ cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) 
     cdef const uint64_t* more
     cdef uint32_t i
     if entry.path != NOTHING:
-        more = ask_node(asker, entry.path, True)
+        more = find_rows(asker, entry.path, True, shelf_rows(&asker.levels, 0), 1)
         if more == asker.zero or not and_rows(out, rows, more, asker.words):
             return asker.zero
         rows = out
     for i in range(entry.count):
-        more = ask_node(asker, children[i], True)
+        more = find_rows(asker, children[i], True, shelf_rows(&asker.levels, 0), 1)
         if more == asker.zero or not and_rows(out, rows, more, asker.words):
             return asker.zero
         rows = out
@@ -231,7 +283,9 @@ cdef void forget_walk(Asker* asker) noexcept nogil:
 cdef const uint64_t* ask_edge(Asker* asker, const RouteHop* hop) noexcept nogil:
     if hop.edge == asker.forced_edge:
         return asker.every if asker.forced_open else asker.zero
-    return ask_node(asker, asker.question.slots[hop.atom - asker.leaves], True)
+    return find_rows(
+        asker, asker.question.slots[hop.atom - asker.leaves], True, NULL, asker.walk_depth
+    )
 
 
 cdef uint32_t find_block_source(Asker* asker) noexcept nogil:

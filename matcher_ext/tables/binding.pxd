@@ -7,7 +7,7 @@ shape of a place, keeps its operands.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from matcher_ext.tables.table_format cimport Table
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.values.predicate cimport Predicate, PredicateView
 
 cdef enum How:

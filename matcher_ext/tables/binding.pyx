@@ -1,8 +1,8 @@
 """Finds the runs of codes that predicates accept (binding.pxd)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from matcher_ext.columns.table_format cimport Column, Table, order_float
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.table_format cimport Column, Table, order_float
 from matcher_ext.values.ordering cimport find_integer, find_text
 from matcher_ext.values.predicate cimport (
     ALL_OF, BETWEEN, COUNT_EQUAL, COUNT_LESS_EQUAL, DURING, EQUAL, FLOAT, GEO, IN, IP,

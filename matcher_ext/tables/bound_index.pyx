@@ -1,22 +1,26 @@
 """Binds an index to a table (bound_index.pxd)."""
 import re
+import threading
 
 import numpy
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.graph cimport is_reach, reach_of
 from matcher_ext.plan.plan cimport SLOTS, section_count
 from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.routes.route_section cimport Reach
+from matcher_ext.routes.routes cimport Routes
 from matcher_ext.tables.asking cimport open_asker
+from matcher_ext.tables.coded_rows cimport CodedRows, ask_code, begin_coded
 from matcher_ext.tables.questions cimport (
     ASKED_CODE, ASKED_FALSE, ASKED_REACH, Question, add_asked, add_entry, add_plan, index_gates,
-    order_children,
+    mark_kept, order_children,
 )
-from matcher_ext.tables.table_format cimport Table
+from matcher_ext.tables.wording cimport word_node
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 REACH_NAME = re.compile(rb"reach\.(\d+)\.([1-8])\Z")
@@ -26,20 +30,75 @@ cdef class BoundIndex:
     def __cinit__(self):
         self.pool = []
         self.definitions = {}
+        self.code_names = []
+        self.words = {}
+        self.lock = threading.Lock()
 
     cdef Thread take(self):
-        """Takes memory with an own copy of the question; give it back to `pool`."""
+        """Takes memory with an own copy of the question; give it back when the call is done."""
         cdef Thread thread
         if self.pool:
-            return self.pool.pop()
-        thread = Thread()
-        thread.owner = self
-        thread.question = self.question
-        open_asker(
-            &thread.asker, self.table, &thread.question, self.routes,
-            self.below.plan.totals.leaves if self.below is not None else 0,
-        )
+            thread = self.pool.pop()
+        else:
+            thread = Thread()
+            thread.owner = self
+            thread.question = self.question
+            open_asker(
+                &thread.asker, self.table, &thread.question, self.routes,
+                self.below.plan.totals.leaves if self.below is not None else 0,
+            )
+        if self.code_names:
+            thread.coded = begin_coded(self.table, self.names, self.code_names, self.answer)
+            thread.asker.ask_code = ask_code
+            thread.asker.code_context = <void*>thread.coded
         return thread
+
+    cdef int give_back(self, Thread thread) except -1:
+        """Ends a call; raises what code has raised."""
+        cdef CodedRows coded = thread.coded
+        thread.coded = None
+        self.pool.append(thread)
+        if coded is not None:
+            self.table_owner.note_coded_rows(coded.row_count)
+            if coded.error is not None:
+                raise coded.error
+        return 0
+
+    cdef uint32_t add_code(self, str name):
+        """Adds the node of a definition that code answers: one for both plans."""
+        if name not in self.code_names:
+            self.code_names.append(name)
+        return add_asked(
+            &self.question, ASKED_CODE, <uint32_t>self.code_names.index(name), 0
+        )
+
+    cdef PlanBuffer plan_of(self, uint8_t number):
+        return self.beside if number else self.below
+
+    cdef str word(self, uint8_t plan, uint32_t node):
+        """Words a node of a plan; bookings share most of them."""
+        cdef PlanBuffer holder
+        text = self.words.get(node)
+        if text is None:
+            holder = self.plan_of(plan)
+            text = word_node(&holder.plan, holder.catalog, node - self.bases[plan])
+            self.words[node] = text
+        return text
+
+    cdef int read_ends(self) except -1:
+        """Finds who sells and buys over each edge that has a definition."""
+        cdef uint32_t seller, buyer
+        cdef uint8_t number
+        with self.lock:
+            if self.has_ends:
+                return 0
+            sold = list_ends(self)
+            for number in range(1 if self.beside is None else 2):
+                for name in self.plan_of(number).definition_names():
+                    seller, buyer = sold.get(name, (NOTHING, NOTHING))
+                    self.ends[number].push_back(EdgeEnds(seller, buyer))
+            self.has_ends = True
+        return 0
 
     cdef uint32_t add_reach(self, Question* question, bytes name) except? 0xFFFFFFFF:
         """Adds the node of a reach by its name; NOTHING if the graph has no such party."""
@@ -73,7 +132,7 @@ cdef class BoundIndex:
             if name in meanings:
                 targets[0][definition] = meanings[name]
             elif name in answered:
-                targets[0][definition] = add_asked(&self.question, ASKED_CODE, 0, 0)
+                targets[0][definition] = self.add_code(name)
             elif is_reach(&plan.plan, definition):
                 self.question.reaches.push_back(
                     plan.plan.routes.reaches[reach_of(&plan.plan, definition)]
@@ -137,6 +196,21 @@ cdef class Thread:
     pass
 
 
+cdef dict list_ends(BoundIndex bound):
+    """Lists (seller, buyer) by the name of the edge's definition."""
+    cdef const Routes* routes
+    cdef uint32_t node, i
+    found = {}
+    if bound.routes != NULL:
+        routes = &bound.routes.routes
+        for node in range(routes.node_count):
+            for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
+                found[f"edge.{routes.edge_ids[routes.purchases[i].edge]}"] = (
+                    routes.purchases[i].node, node
+                )
+    return found
+
+
 cdef BoundIndex begin_binding(
     owner, const Table* table, CompiledCatalog own, CompiledCatalog catalog
 ):
@@ -145,6 +219,7 @@ cdef BoundIndex begin_binding(
     cdef uint32_t attribute
     bound.table_owner = owner
     bound.table = table
+    bound.names = own.names
     bound.catalog = catalog
     for name, type_name in zip(catalog.names, catalog.types, strict=True):
         number = own.numbers.get(name)
@@ -170,7 +245,7 @@ cdef BoundIndex bind_index(owner, const Table* table, CompiledCatalog own, parts
     cdef int64_t behind
     bound.below = below
     bound.beside = beside
-    bound.match_ids = parts.match_ids
+    bound.answer = parts.answer
     if below.plan.routes.routes.nodes != NULL:
         bound.routes = &below.plan.routes
     meanings = {}
@@ -186,7 +261,9 @@ cdef BoundIndex bind_index(owner, const Table* table, CompiledCatalog own, parts
     bound._add(below, changed, parts.answered, 0)
     if bound.question.reaches.size():
         check_by(table, own, below.catalog.names[below.plan.routes.attribute])
-    index_gates(&bound.question, table)
+    with nogil:
+        index_gates(&bound.question, bound.table)
+        mark_kept(&bound.question)
     ids, entries = bound._number_ids(below, behind)
     if beside is not None:
         ids, entries = join_ids(ids, entries, *bound._number_ids(beside, 0), parts.dead)

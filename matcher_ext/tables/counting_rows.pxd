@@ -2,10 +2,10 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.tables.asking cimport Asker
-from matcher_ext.tables.table_format cimport Table
 
-# Adds the weights of eligible rows, by entry; entries that code answers are left out.
+# Adds the weights of eligible rows, by entry.
 cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil
 # The same by entry and group.
 cdef void count_grouped(Asker* asker, int64_t* counts) noexcept nogil
@@ -22,5 +22,7 @@ cdef void add_users(
 cdef int64_t count_distinct(
     vector[uint32_t]* found, vector[uint32_t]* seen, uint32_t stamp
 ) noexcept nogil
-# Counts the users of each entry.
-cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil
+# Counts the users of each entry; lists them as well, by entry, unless `lists` is NULL.
+cdef void count_users(
+    Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil

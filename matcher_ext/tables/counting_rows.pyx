@@ -2,25 +2,21 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport (
+    Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
+)
 from matcher_ext.machine.bitmaps cimport first_one
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_rows
-from matcher_ext.tables.questions cimport Entry, Question
-from matcher_ext.tables.table_format cimport (
-    Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
-)
+from matcher_ext.tables.questions cimport Question
 
 cdef enum:
     MOST_WAITING = 1 << 22      # users of an entry that are kept before they are looked through
 
 
 cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
-    cdef const Entry* entry = &asker.question.entries[number]
-    cdef const uint64_t* rows
-    if entry.needs_code:
-        return
-    rows = ask_entry(asker, entry, out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         counts[number] += asker.table.blocks[asker.block].weight * (
             <int64_t>count_rows(rows, asker.words)
@@ -28,11 +24,7 @@ cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* cou
 
 
 cdef void group_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
-    cdef const Entry* entry = &asker.question.entries[number]
-    cdef const uint64_t* rows
-    if entry.needs_code:
-        return
-    rows = ask_entry(asker, entry, out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         add_groups(asker, rows, counts + <size_t>number * asker.table.header.groups)
 
@@ -150,10 +142,7 @@ cdef cppclass Counted:
 cdef void add_entry_users(
     Asker* asker, Counted* counted, uint32_t number, uint64_t* out
 ) noexcept nogil:
-    cdef const uint64_t* rows
-    if asker.question.entries[number].needs_code:
-        return
-    rows = ask_entry(asker, &asker.question.entries[number], out)
+    cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows == asker.zero:
         return
     add_users(rows, asker.words, &counted.users, &counted.found[number])
@@ -162,20 +151,28 @@ cdef void add_entry_users(
         count_distinct(&counted.found[number], &counted.seen, counted.stamp)
 
 
-cdef void settle(Counted* counted, uint32_t number, int64_t* counts) noexcept nogil:
+cdef void settle(
+    Counted* counted, uint32_t number, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil:
     """Counts an entry whose rows are all there, and frees its memory."""
     counted.stamp += 1
     counts[number] = count_distinct(&counted.found[number], &counted.seen, counted.stamp)
+    if lists != NULL:
+        lists[0][number] = counted.found[number]
     counted.found[number] = vector[uint32_t]()
 
 
-cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil:
+cdef void count_users(
+    Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
+) noexcept nogil:
     """Blocks of one publisher follow one another: behind the last, its bookings are settled."""
     cdef const Table* table = asker.table
     cdef const Question* question = asker.question
     cdef Counted counted
     cdef uint32_t block, by, i
     cdef uint64_t* out
+    if lists != NULL:
+        lists.resize(question.entries.size())
     if table.header.users == NOTHING:
         return
     counted.seen.assign(table.columns[table.header.users].values, 0)
@@ -191,8 +188,8 @@ cdef void count_users(Asker* asker, int64_t* counts) noexcept nogil:
                 add_entry_users(asker, &counted, question.gated[i], out)
             if block + 1 == table.block_count or table.blocks[block + 1].by != by:
                 for i in range(question.gate_starts[by], question.gate_starts[by + 1]):
-                    settle(&counted, question.gated[i], counts)
+                    settle(&counted, question.gated[i], counts, lists)
         for i in range(<uint32_t>question.ungated.size()):
             add_entry_users(asker, &counted, question.ungated[i], out)
     for i in range(<uint32_t>question.ungated.size()):
-        settle(&counted, question.ungated[i], counts)
+        settle(&counted, question.ungated[i], counts, lists)

@@ -1,7 +1,6 @@
 """Takes the bookings of an index apart for steps.pxd, and names what they consist of."""
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 
-from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.tables.bound_index cimport BoundIndex
 from matcher_ext.tables.questions cimport Entry
 from matcher_ext.tables.steps cimport Followed
@@ -12,9 +11,6 @@ cdef class FollowedBookings:
     cdef Followed followed
     cdef readonly list ids
     cdef list entries               # of the question, by id; -1: true of nothing
-    cdef dict ordered               # edges of a path -> the same in the order of the path
-    cdef dict ends                  # edge id -> (seller, buyer), from the graph
 
-    cdef int add(self, int64_t number) except -1
-    cdef PlanBuffer plan_of(self, const Entry* entry)
-    cdef str word(self, const Entry* entry, uint32_t node)
+    cdef int _add(self, int64_t number) except -1
+    cdef int _add_steps(self, const Entry* entry) noexcept

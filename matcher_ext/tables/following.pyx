@@ -1,6 +1,6 @@
 """Lists steps and conditions of bookings, and makes results of what passes find (following.pxd)."""
 from fractions import Fraction
-from itertools import compress
+from functools import partial
 from math import prod
 
 import numpy
@@ -9,16 +9,14 @@ from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.plan.plan_buffer cimport PlanBuffer
 from matcher_ext.routes.routes cimport Routes
-from matcher_ext.tables.bound_index cimport BoundIndex, Thread
+from matcher_ext.tables.bound_index cimport BoundIndex, EdgeEnds, Thread
 from matcher_ext.tables.overlaps cimport Common, find_common
-from matcher_ext.tables.questions cimport ASKED_LINK, ASKED_REACH, Asked, Entry
-from matcher_ext.tables.steps cimport find_sole_blockers, follow_steps
+from matcher_ext.tables.questions cimport ASKED_LINK, ASKED_REACH, Asked, Entry, Question
+from matcher_ext.tables.steps cimport find_sole_blockers, follow_steps, order_followed
 from matcher_ext.tables.ways cimport AnyPath, Bottlenecks, Ways, find_bottlenecks, find_ways
-from matcher_ext.tables.wording cimport word_node
 
-from matcher_ext.tables.results import Blocker, Bottleneck, Way, make_steps
+from matcher_ext.tables.results import Blocker, Bottleneck, ByBooking, Way, make_steps
 from matcher_ext.values.refusals import UnknownIdError
 
 
@@ -26,91 +24,52 @@ cdef class FollowedBookings:
     def __init__(self, BoundIndex bound, ids):
         cdef int64_t entry
         self.bound = bound
-        self.ordered = {}
         self.ids = bound.ids.tolist() if ids is None else list(ids)
         self.entries = find_entries(bound, self.ids).tolist()
-        kept = [entry < 0 or not bound.question.entries[entry].needs_code for entry in self.entries]
-        self.ids = list(compress(self.ids, kept))
-        self.entries = list(compress(self.entries, kept))
         self.followed.firsts.push_back(0)
         self.followed.results.push_back(0)
+        bound.read_ends()
         for entry in self.entries:
-            self.add(entry)
+            self._add(entry)
+        with nogil:
+            order_followed(&self.followed)
 
-    cdef int add(self, int64_t number) except -1:
+    cdef int _add(self, int64_t number) except -1:
         """Adds a booking's steps, then its rest; one that is true of nothing has none."""
         cdef const Entry* entry
-        cdef const Asked* node
-        cdef uint32_t i, child
-        cdef uint32_t steps
         cdef uint32_t gate = NOTHING - 1        # no block's
-        rest = []
+        cdef uint32_t i, steps, child
         if number >= 0:
             entry = &self.bound.question.entries[number]
             if not entry.is_never:
                 gate = entry.gate
-            for child in self._order_edges(entry.plan, [
-                self.bound.question.children[entry.edges + i] for i in range(entry.edge_count)
-            ]):
-                self.followed.nodes.push_back(child)
-            for i in range(entry.count):
-                child = self.bound.question.children[entry.first + i]
-                node = &self.bound.question.nodes[child]
-                if node.kind == ASKED_LINK and not node.negated and (
-                    self.bound.question.nodes[node.first].kind == ASKED_REACH
-                ):
-                    self.followed.nodes.push_back(child)
-                else:
-                    rest.append(child)
+            self._add_steps(entry)
         self.followed.gates.push_back(gate)
         steps = <uint32_t>self.followed.nodes.size()
         self.followed.rests.push_back(steps)
-        for child in rest:
-            self.followed.nodes.push_back(child)
+        if number >= 0:
+            for i in range(entry.first, entry.first + entry.count):
+                child = self.bound.question.children[i]
+                if not is_reach_link(&self.bound.question, child):
+                    self.followed.nodes.push_back(child)
         steps -= self.followed.firsts.back()
         self.followed.firsts.push_back(<uint32_t>self.followed.nodes.size())
         self.followed.results.push_back(self.followed.results.back() + 3 + 2 * steps)
         return 0
 
-    def _order_edges(self, plan, edges):
-        """Puts the edges of a path into its order, from the publisher on; without a graph, by
-        id."""
-        key = (plan, *edges)
-        if key not in self.ordered:
-            names = {edge: self._edge_id(plan, edge) for edge in edges}
-            self.ordered[key] = order_path(sorted(edges, key=names.get), names, self._ends())
-        return self.ordered[key]
-
-    def _edge_id(self, plan, uint32_t node):
-        name = self._definition(plan, node)
-        number = name.removeprefix("edge.")
-        return int(number) if number.isdigit() else 0
-
-    def _definition(self, plan, uint32_t node):
-        cdef PlanBuffer holder = self.bound.beside if plan else self.bound.below
-        cdef uint32_t base = self.bound.bases[<int>plan]
-        return word_node(&holder.plan, holder.catalog, node - base).removeprefix("@")
-
-    def _ends(self):
-        cdef const Routes* routes
-        cdef uint32_t node, i
-        if self.ends is None:
-            self.ends = {}
-            if self.bound.routes != NULL:
-                routes = &self.bound.routes.routes
-                for node in range(routes.node_count):
-                    for i in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
-                        self.ends[routes.edge_ids[routes.purchases[i].edge]] = (
-                            routes.purchases[i].node, node
-                        )
-        return self.ends
-
-    cdef PlanBuffer plan_of(self, const Entry* entry):
-        return self.bound.beside if entry.plan else self.bound.below
-
-    cdef str word(self, const Entry* entry, uint32_t node):
-        cdef PlanBuffer plan = self.plan_of(entry)
-        return word_node(&plan.plan, plan.catalog, node - self.bound.bases[entry.plan])
+    cdef int _add_steps(self, const Entry* entry) noexcept:
+        """Adds the edges of a path in its order, and whether any path is open."""
+        cdef const uint32_t* edges = self.bound.question.children.data() + entry.edges
+        cdef uint32_t i, child
+        order_path(
+            &self.bound.ends[entry.plan], &self.bound.question, edges, entry.edge_count,
+            &self.followed.nodes,
+        )
+        for i in range(entry.first, entry.first + entry.count):
+            child = self.bound.question.children[i]
+            if is_reach_link(&self.bound.question, child):
+                self.followed.nodes.push_back(child)
+        return 0
 
     def _names(self, size_t place, uint32_t end):
         """Words the nodes of a booking up to a place in all nodes."""
@@ -119,7 +78,7 @@ cdef class FollowedBookings:
         if number < 0:
             return []
         return [
-            self.word(&self.bound.question.entries[number], self.followed.nodes[i])
+            self.bound.word(self.bound.question.entries[number].plan, self.followed.nodes[i])
             for i in range(self.followed.firsts[place], end)
         ]
 
@@ -127,37 +86,30 @@ cdef class FollowedBookings:
         cdef Thread thread = self.bound.take()
         counts = numpy.zeros(self.followed.results.back() + 1, dtype=numpy.int64)
         cdef int64_t[::1] target = counts
-        cdef size_t place
         with nogil:
             follow_steps(&thread.asker, &self.followed, &target[0])
-        self.bound.pool.append(thread)
-        found = {}
-        for place, entry_id in enumerate(self.ids):
-            first = self.followed.results[place]
-            names = self._names(place, self.followed.rests[place])
-            steps = counts[first + 1:self.followed.results[place + 1]].tolist()
-            found[entry_id] = make_steps(
-                int(counts[first]),
-                [*[name.removeprefix("@") for name in names], "campaign"], steps,
-            )
-        return found
+        self.bound.give_back(thread)
+        return ByBooking(self.ids, partial(self._make_funnel, counts))
+
+    def _make_funnel(self, counts, size_t place):
+        names = self._names(place, self.followed.rests[place])
+        first, end = self.followed.results[place], self.followed.results[place + 1]
+        visits, *steps = counts[first:end].tolist()
+        return make_steps(visits, [*[name[1:] for name in names], "campaign"], steps)
 
     def sole_blockers(self):
         cdef Thread thread = self.bound.take()
         counts = numpy.zeros(self.followed.firsts.back() + 1, dtype=numpy.int64)
         cdef int64_t[::1] target = counts
-        cdef size_t place
         with nogil:
             find_sole_blockers(&thread.asker, &self.followed, &target[0])
-        self.bound.pool.append(thread)
-        found = {}
-        for place, entry_id in enumerate(self.ids):
-            visits = counts[self.followed.firsts[place]:self.followed.firsts[place + 1]].tolist()
-            names = self._names(place, self.followed.firsts[place + 1])
-            found[entry_id] = tuple(
-                Blocker(name, count) for name, count in zip(names, visits, strict=True)
-            )
-        return found
+        self.bound.give_back(thread)
+        return ByBooking(self.ids, partial(self._make_blockers, counts))
+
+    def _make_blockers(self, counts, size_t place):
+        first, end = self.followed.firsts[place], self.followed.firsts[place + 1]
+        names = self._names(place, end)
+        return tuple(map(Blocker, names, counts[first:end].tolist()))
 
 
 def find_entries(BoundIndex bound, ids):
@@ -174,34 +126,61 @@ def find_entries(BoundIndex bound, ids):
     return bound.entry_of_id[places]
 
 
-def order_path(edges, names, ends):
-    """Follows edges from the one that no other leads to."""
-    if not all(names[edge] in ends for edge in edges):
-        return edges
-    bought = {ends[names[edge]][1] for edge in edges}
-    by_seller = {ends[names[edge]][0]: edge for edge in edges}
-    party = next((ends[names[edge]][0] for edge in edges if (
-        ends[names[edge]][0] not in bought
-    )), None)
-    ordered = []
-    while party in by_seller:
-        ordered.append(by_seller.pop(party))
-        party = ends[names[ordered[-1]]][1]
-    return ordered if len(ordered) == len(edges) else edges
+cdef bint is_reach_link(const Question* question, uint32_t number) noexcept nogil:
+    cdef const Asked* node = &question.nodes[number]
+    return node.kind == ASKED_LINK and not node.negated and (
+        question.nodes[node.first].kind == ASKED_REACH
+    )
+
+
+cdef void order_path(
+    const vector[EdgeEnds]* ends, const Question* question, const uint32_t* edges, uint32_t count,
+    vector[uint32_t]* found,
+) noexcept nogil:
+    """Appends edges from the one that no other leads to; without a graph, as they are: by the order
+    of their definitions."""
+    cdef size_t before = found.size()
+    cdef uint32_t party = NOTHING
+    cdef uint32_t i, k
+    cdef bint is_led, is_on = True
+    for i in range(count):
+        is_led = False
+        for k in range(count):
+            is_led |= end_of(ends, question, edges[k]).buyer == (
+                end_of(ends, question, edges[i]).seller
+            )
+        if not is_led and party == NOTHING:
+            party = end_of(ends, question, edges[i]).seller
+    while is_on and party != NOTHING and found.size() < before + count:
+        is_on = False
+        for i in range(count):
+            if end_of(ends, question, edges[i]).seller == party:
+                found.push_back(edges[i])
+                party = end_of(ends, question, edges[i]).buyer
+                is_on = True
+                break
+    if found.size() < before + count:
+        found.resize(before)
+        for i in range(count):
+            found.push_back(edges[i])
+
+
+cdef inline EdgeEnds end_of(
+    const vector[EdgeEnds]* ends, const Question* question, uint32_t link
+) noexcept nogil:
+    """Finds who sells and buys over an edge, by the definition that a link leads to."""
+    return ends[0][question.nodes[link].count]
 
 
 # Bookings on any path, and what bookings have in common.
 
 cdef int64_t reach_of_entry(BoundIndex bound, const Entry* entry):
     """Finds the reach that a booking asks for, or -1."""
-    cdef const Asked* node
-    cdef uint32_t i
+    cdef uint32_t i, child
     for i in range(entry.first, entry.first + entry.count):
-        node = &bound.question.nodes[bound.question.children[i]]
-        if node.kind == ASKED_LINK and not node.negated and (
-            bound.question.nodes[node.first].kind == ASKED_REACH
-        ):
-            return bound.question.nodes[node.first].first
+        child = bound.question.children[i]
+        if is_reach_link(&bound.question, child):
+            return bound.question.nodes[bound.question.nodes[child].first].first
     return -1
 
 
@@ -211,7 +190,7 @@ cdef list choose_bookings(BoundIndex bound, ids, AnyPath* chosen):
     ids = bound.ids.tolist() if ids is None else list(ids)
     kept = []
     for entry_id, entry in zip(ids, find_entries(bound, ids).tolist(), strict=True):
-        if entry < 0 or bound.question.entries[entry].needs_code:
+        if entry < 0:
             continue
         reach = reach_of_entry(bound, &bound.question.entries[entry])
         if reach >= 0:
@@ -242,7 +221,7 @@ def list_ways(BoundIndex bound, ids):
     thread = bound.take()
     with nogil:
         find_ways(&thread.asker, &chosen, &ways)
-    bound.pool.append(thread)
+    bound.give_back(thread)
     numerators = list_numerators(bound)
     for item in ways.visits:
         edges = ways.edges[<uint32_t>item.first]
@@ -267,7 +246,7 @@ def list_bottlenecks(BoundIndex bound, ids):
     thread = bound.take()
     with nogil:
         find_bottlenecks(&thread.asker, &chosen, &weighed)
-    bound.pool.append(thread)
+    bound.give_back(thread)
     edges = bound.routes.routes.nodes[bound.routes.routes.node_count].purchases
     for place, entry_id in enumerate(ids):
         found[entry_id] = tuple(
@@ -289,7 +268,7 @@ def list_overlaps(BoundIndex bound, int64_t support, top):
         raise ValueError("support is one visit or more")
     with nogil:
         find_common(&thread.asker, support, &pairs)
-    bound.pool.append(thread)
+    bound.give_back(thread)
     ids_of = {}
     for entry_id, entry in zip(bound.ids.tolist(), bound.entry_of_id.tolist(), strict=True):
         ids_of.setdefault(entry, []).append(entry_id)

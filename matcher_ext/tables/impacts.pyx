@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.values cimport value_of
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_node, open_block, take_rows
 from matcher_ext.tables.bound_index cimport BoundIndex
@@ -12,7 +13,6 @@ from matcher_ext.tables.kernels cimport (
 )
 from matcher_ext.tables.questions cimport ASKED_AND, ASKED_LEAF, Asked
 from matcher_ext.tables.texts cimport AskedTexts, begin_texts
-from matcher_ext.tables.values cimport value_of
 
 from matcher_ext.tables.results import Blocker, BookingImpact, Impact
 

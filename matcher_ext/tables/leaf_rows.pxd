@@ -1,8 +1,8 @@
 """Answers a bound predicate for a block: the rows that it is true of, as a bitmap."""
 from libc.stdint cimport uint64_t
 
+from matcher_ext.columns.table_format cimport Block, Part, Table
 from matcher_ext.tables.binding cimport Binding, Bound
-from matcher_ext.tables.table_format cimport Block, Part, Table
 
 # Returns the rows that carry what is asked for, or NULL: none. With BY_PRESENCE that is all rows,
 # which the caller knows.

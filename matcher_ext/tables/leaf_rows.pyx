@@ -3,14 +3,14 @@ from libc.math cimport cos, fmin, sin
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from matcher_ext.columns.table_format cimport (
+    NOWHERE, Block, Part, Table, bitmap_at, codes_of, is_of_sets, rows_of, starts_of,
+)
 from matcher_ext.machine.bitmaps cimport set_bit
 from matcher_ext.tables.binding cimport (
     BY_ALL, BY_CIRCLE, BY_ONLY, BY_POLYGON, BY_PRESENCE, Binding, Bound, Codes,
 )
 from matcher_ext.tables.kernels cimport and_rows, except_rows, or_ranks, or_rows
-from matcher_ext.tables.table_format cimport (
-    NOWHERE, Block, Part, Table, bitmap_at, codes_of, is_of_sets, rows_of, starts_of,
-)
 from matcher_ext.values.predicate cimport float_of
 from matcher_ext.visits.comparisons cimport distance_km, is_inside
 

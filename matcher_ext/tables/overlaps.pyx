@@ -4,11 +4,11 @@ from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Block
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_both, count_rows
 from matcher_ext.tables.questions cimport Question
-from matcher_ext.tables.table_format cimport Block
 
 
 cdef cppclass Publisher:
@@ -33,8 +33,6 @@ cdef void gather(Asker* asker, Publisher* here) noexcept nogil:
         open_block(asker, block)
         out = take_rows(asker)
         for i in range(here.entries.size()):
-            if asker.question.entries[here.entries[i]].needs_code:
-                continue
             rows = ask_entry(asker, &asker.question.entries[here.entries[i]], out)
             if rows != asker.zero:
                 memcpy(here.rows.data() + i * here.words + at, rows, 8 * <size_t>asker.words)

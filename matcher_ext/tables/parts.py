@@ -1,12 +1,8 @@
-"""What an index says of itself to whoever reads its expressions instead of matching with it.
-
-What only code can answer is asked of the index all the same: each row becomes a visit again. It
-gives the same result, a thousand times slower; `VisitTable.stats()` says for how many rows.
-"""
+"""What an index says of itself to whoever reads its expressions instead of matching with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,7 +18,7 @@ class TableParts:
 
     below: PlanBuffer
     beside: PlanBuffer | None
-    match_ids: Callable[[Mapping[str, Any]], NDArray[numpy.int64]]
+    answer: Callable[[Mapping[str, Any]], Mapping[str, bool | None]]
     dead: Collection[int] = ()
     replaced: Collection[str] = ()
     borrowed: Collection[str] = ()
@@ -39,23 +35,3 @@ class Tabled(Protocol):
     @property
     def ids(self) -> NDArray[numpy.int64]: ...
     def table_parts(self) -> TableParts: ...
-
-
-class RowTable(Protocol):
-    """A table whose rows can be read back: (visit, weight, group) of each."""
-
-    def visits(self) -> Iterator[tuple[dict[str, Any], int, int]]: ...
-
-
-def count_row_by_row(
-    table: RowTable,
-    match_ids: Callable[[Mapping[str, Any]], NDArray[numpy.int64]],
-    ids: NDArray[numpy.int64],
-    wanted: NDArray[numpy.bool_],
-    found: NDArray[numpy.int64],
-    groups: bool,
-) -> None:
-    """Adds to `found`, by id and group, what matches among the ids that are wanted."""
-    for visit, weight, group in table.visits():
-        places = numpy.searchsorted(ids, match_ids(visit))
-        found[places[wanted[places]], group if groups else 0] += weight

@@ -10,17 +10,17 @@ of its routes.
       publisher.id = 'a' and @edge.1 and @edge.2 and geo.country = 'FRA' and ..
       '------ gate ----'     '------ path -----'     '------- parts ---------'
 
-  A gate says in which blocks an entry can be true at all; a path is one node for all entries that
-  have it.
+  A gate says in which blocks an entry can be true at all. A path is one node for all entries that
+  have it, and joins one edge to the path before: beginnings are asked once.
 """
-from libc.stdint cimport uint8_t, uint32_t
-from libcpp.map cimport map
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.plan.plan cimport Plan
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.tables.binding cimport Binding
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.normal_form cimport NormalForm
 
 cdef enum AskedKind:
@@ -29,9 +29,9 @@ cdef enum AskedKind:
     ASKED_OR
     ASKED_TRUE
     ASKED_FALSE
-    ASKED_LINK          # first: node; negated: the other way round
+    ASKED_LINK          # first: node; count: the definition's number; negated: the other way round
     ASKED_REACH         # first: reach; negated
-    ASKED_CODE          # answered by code: nothing here knows it
+    ASKED_CODE          # first: definition that code answers, row by row
 
 cdef struct Asked:
     uint32_t first
@@ -39,7 +39,7 @@ cdef struct Asked:
     float truth         # about what part of the rows it is true of
     uint8_t kind        # AskedKind
     uint8_t negated
-    uint8_t needs_code  # it, or something below it
+    uint8_t is_kept     # asked again in a block: its answer is kept until the block is done
     uint8_t is_edge     # link to the expression of an edge
 
 cdef struct Entry:
@@ -52,7 +52,6 @@ cdef struct Entry:
     uint32_t source     # the plan's expression, or the text's number
     uint8_t plan        # which of the plans
     uint8_t is_never    # its publisher has no row
-    uint8_t needs_code
 
 cdef cppclass Question:
     vector[Asked] nodes
@@ -65,7 +64,8 @@ cdef cppclass Question:
     vector[uint32_t] gate_starts
     vector[uint32_t] ungated
     vector[uint32_t] required       # columns; NOTHING: one that no row has
-    map[vector[uint32_t], uint32_t] paths
+    # While entries are added: path << 32 | edge -> the path that is longer by this edge.
+    unordered_map[uint64_t, uint32_t] paths
 
 # Appends a plan's graph. `targets`: by definition, the node that it means instead, NOTHING for its
 # own root. Returns the number of its first node. Nodes of definitions with ASKED_REACH or
@@ -88,5 +88,8 @@ cdef void order_children(Question* question, uint32_t first) noexcept nogil
 cdef void add_entry(
     Question* question, const Table* table, uint32_t root, uint8_t plan, uint32_t source
 ) noexcept nogil
-# Lists entries by gate, once all are there.
+# Lists entries by gate, once all are there: neighbours have the beginnings of their paths in common.
 cdef void index_gates(Question* question, const Table* table) noexcept nogil
+# Marks the nodes whose answers are worth keeping: entries of one gate ask for them
+# again. Memory that is written once and read once costs more than asking does.
+cdef void mark_kept(Question* question) noexcept nogil

@@ -1,13 +1,12 @@
 """Copies graphs into a question, and takes entries apart (questions.pxd)."""
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Plan, PlanNode
 from matcher_ext.tables.binding cimport BY_RUNS, Bound, bind_predicate
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.normal_form cimport (
     NORMAL_AND, NORMAL_OR, NORMAL_PREDICATE, NORMAL_REFERENCE, NORMAL_TRUE, NormalForm, NormalNode,
     view_predicates,
@@ -26,8 +25,34 @@ cdef extern from * nogil:
             return rarest ? nodes[a].truth < nodes[b].truth : nodes[a].truth > nodes[b].truth;
         });
     }
+    // Puts links into the order of their definitions.
+    template <class Node>
+    static inline void order_links(uint32_t* first, uint32_t* last, const Node* nodes) {
+        std::sort(first, last, [=](uint32_t a, uint32_t b) {
+            return nodes[a].count != nodes[b].count ? nodes[a].count < nodes[b].count : a < b;
+        });
+    }
+    // Puts entries into the order of their paths, edge by edge.
+    template <class Entry>
+    static inline void order_by_path(
+        uint32_t* first, uint32_t* last, const Entry* entries, const uint32_t* children
+    ) {
+        std::stable_sort(first, last, [=](uint32_t a, uint32_t b) {
+            const uint32_t* x = children + entries[a].edges;
+            const uint32_t* y = children + entries[b].edges;
+            return std::lexicographical_compare(
+                x, x + entries[a].edge_count, y, y + entries[b].edge_count
+            );
+        });
+    }
     """
     void order_by_truth(uint32_t* first, uint32_t* last, const Asked* nodes, bint rarest)
+    void order_links(uint32_t* first, uint32_t* last, const Asked* nodes)
+    void order_by_path(
+        uint32_t* first, uint32_t* last, const Entry* entries, const uint32_t* children
+    )
+
+cdef double AGAIN = 1.2     # asked so often a gate, or more: worth keeping
 
 
 cdef uint32_t add_asked(
@@ -85,6 +110,7 @@ cdef uint32_t add_plan(
             question.nodes[made].first = targets[node.first]
             if targets[node.first] == NOTHING:
                 question.nodes[made].first = base + plan.definitions[node.first].root
+            question.nodes[made].count = node.first
             question.nodes[made].negated = node.negated
             question.nodes[made].is_edge = is_edge[node.first] and not node.negated
         elif node.count:
@@ -113,6 +139,7 @@ cdef uint32_t add_form(
             question.nodes[made].first += bounds
         elif node.kind == NORMAL_REFERENCE:
             question.nodes[made].first = targets[node.first]
+            question.nodes[made].count = node.first
             question.nodes[made].negated = node.negated
             question.nodes[made].is_edge = is_edge[node.first] and not node.negated
         elif node.count:
@@ -134,7 +161,6 @@ cdef void estimate_inner(Question* question, Asked* node) noexcept nogil:
             truth = min(truth, question.nodes[children[i]].truth)
         else:
             truth = min(<float>1, truth + question.nodes[children[i]].truth)
-        node.needs_code |= question.nodes[children[i]].needs_code
     node.truth = truth
     order_by_truth(children, children + node.count, question.nodes.data(), is_and)
 
@@ -150,13 +176,12 @@ cdef void order_children(Question* question, uint32_t first) noexcept nogil:
             estimate_inner(question, node)
         elif node.kind == ASKED_LINK:
             node.truth = question.nodes[node.first].truth
-            node.needs_code = question.nodes[node.first].needs_code
             if node.negated:
                 node.truth = 1 - node.truth
         elif node.kind == ASKED_REACH:
             node.truth = 0.5
         elif node.kind == ASKED_CODE:
-            node.needs_code = 1
+            node.truth = 1          # an `and` asks for it last
         else:
             node.truth = node.kind == ASKED_TRUE
 
@@ -184,19 +209,27 @@ cdef bint read_gate(
     return True
 
 
-cdef uint32_t share_path(Question* question, vector[uint32_t]* edges) noexcept nogil:
-    """Finds or makes the node of a path: one for all entries that have it."""
-    cdef uint32_t made, first
-    cdef size_t i
-    if question.paths.count(edges[0]):
-        return question.paths[edges[0]]
-    first = <uint32_t>question.children.size()
-    for i in range(edges.size()):
-        question.children.push_back(edges[0][i])
-    made = add_asked(question, ASKED_AND, first, <uint32_t>edges.size())
-    estimate_inner(question, &question.nodes[made])
-    question.paths[edges[0]] = made
+cdef uint32_t join_path(Question* question, uint32_t before, uint32_t edge) noexcept nogil:
+    """Finds or makes the path that goes on from another by one edge."""
+    cdef uint64_t key = <uint64_t>before << 32 | edge
+    cdef uint32_t made
+    if question.paths.count(key):
+        return question.paths[key]
+    made = add_asked(question, ASKED_AND, <uint32_t>question.children.size(), 2)
+    question.children.push_back(before)
+    question.children.push_back(edge)
+    question.nodes[made].truth = min(question.nodes[before].truth, question.nodes[edge].truth)
+    question.paths[key] = made
     return made
+
+
+cdef uint32_t share_path(Question* question, const vector[uint32_t]* edges) noexcept nogil:
+    """Finds or makes the node of a path: one for all entries that have it."""
+    cdef uint32_t path = edges[0][0]
+    cdef size_t i
+    for i in range(1, edges.size()):
+        path = join_path(question, path, edges[0][i])
+    return path
 
 
 cdef void add_entry(
@@ -210,7 +243,6 @@ cdef void add_entry(
     entry.path = NOTHING
     entry.plan = plan
     entry.source = source
-    entry.needs_code = question.nodes[root].needs_code
     if question.nodes[root].kind == ASKED_AND:
         for i in range(question.nodes[root].count):
             parts.push_back(question.children[question.nodes[root].first + i])
@@ -222,7 +254,7 @@ cdef void add_entry(
         elif not read_gate(question, table, parts[i], &entry):
             rest.push_back(parts[i])
     if not edges.empty():
-        sort(edges.begin(), edges.end())
+        order_links(edges.data(), edges.data() + edges.size(), question.nodes.data())
         entry.path = share_path(question, &edges)
     entry.edges = <uint32_t>question.children.size()
     entry.edge_count = <uint32_t>edges.size()
@@ -257,3 +289,64 @@ cdef void index_gates(Question* question, const Table* table) noexcept nogil:
         if gate != NOTHING and not question.entries[i].is_never:
             question.gated[at[gate]] = i
             at[gate] += 1
+    for gate in range(values):
+        order_by_path(
+            question.gated.data() + question.gate_starts[gate],
+            question.gated.data() + question.gate_starts[gate + 1],
+            question.entries.data(), question.children.data(),
+        )
+    question.paths.clear()
+
+
+# What is kept.
+
+cdef cppclass Use:
+    """How often entries of one gate ask for a node, over all gates."""
+    vector[uint32_t] asked
+    vector[uint32_t] gates
+    vector[uint32_t] last
+    uint32_t gate
+
+
+cdef void use_node(const Question* question, Use* use, uint32_t number) noexcept nogil:
+    cdef const Asked* node = &question.nodes[number]
+    cdef uint32_t i
+    use.asked[number] += 1
+    if use.last[number] == use.gate:
+        return
+    use.last[number] = use.gate
+    use.gates[number] += 1
+    if node.kind == ASKED_LINK:
+        use_node(question, use, node.first)
+    elif node.kind == ASKED_AND or node.kind == ASKED_OR:
+        for i in range(node.first, node.first + node.count):
+            use_node(question, use, question.children[i])
+
+
+cdef void use_entry(const Question* question, Use* use, const Entry* entry) noexcept nogil:
+    cdef uint32_t i
+    if entry.path != NOTHING:
+        use_node(question, use, entry.path)
+    for i in range(entry.first, entry.first + entry.count):
+        use_node(question, use, question.children[i])
+
+
+cdef void mark_kept(Question* question) noexcept nogil:
+    cdef size_t nodes = question.nodes.size()
+    cdef Use use
+    cdef size_t gate, i
+    use.asked.assign(nodes, 0)
+    use.gates.assign(nodes, 0)
+    use.last.assign(nodes, 0)
+    use.gate = 1
+    for i in range(question.ungated.size()):
+        use_entry(question, &use, &question.entries[question.ungated[i]])
+    for gate in range(question.gate_starts.size() - 1):
+        use.gate += 1
+        for i in range(question.gate_starts[gate], question.gate_starts[gate + 1]):
+            use_entry(question, &use, &question.entries[question.gated[i]])
+    for i in range(nodes):
+        question.nodes[i].is_kept = use.asked[i] > AGAIN * use.gates[i]
+    for i in range(question.slots.size()):
+        if question.slots[i] != NOTHING:
+            question.nodes[question.slots[i]].is_kept = 1       # the walk asks for edges

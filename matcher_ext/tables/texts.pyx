@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from matcher_ext.language.normal cimport normalise_texts
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Plan, PlanNode
-from matcher_ext.tables.asking cimport Asker, ask_node, measure_need, open_block
+from matcher_ext.tables.asking cimport Answer, Asker, ask_node, measure_need, open_block
 from matcher_ext.tables.bound_index cimport BoundIndex
 from matcher_ext.tables.questions cimport Question, add_form, order_children
 from matcher_ext.tables.wording cimport plan_of_form, word_node
@@ -56,6 +56,13 @@ cdef int find_targets(
     return 0
 
 
+cdef void keep_all(Question* question, uint32_t first) noexcept nogil:
+    """Keeps the answers of texts: their parts are asked for one by one as well."""
+    cdef uint32_t i
+    for i in range(first, <uint32_t>question.nodes.size()):
+        question.nodes[i].is_kept = 1
+
+
 cdef AskedTexts begin_texts(BoundIndex bound, list texts):
     cdef AskedTexts asked = AskedTexts.__new__(AskedTexts)
     cdef NormalForm* form = &asked.form
@@ -82,8 +89,8 @@ cdef AskedTexts begin_texts(BoundIndex bound, list texts):
                 question, bound.table, bound.columns.data(), form, targets.data(), is_edge.data()
             )
             order_children(question, <uint32_t>asked.nodes)
-            asker.answers.resize(2 * question.nodes.size())
-            asker.stamps.resize(2 * question.nodes.size(), 0)
+            keep_all(question, <uint32_t>asked.nodes)
+            asker.answers.resize(2 * question.nodes.size(), Answer(NULL, 0))
             if bound.routes != NULL:
                 measure_need(asker, <uint32_t>asked.reaches, <uint32_t>question.reaches.size())
     except BaseException:
@@ -116,11 +123,9 @@ cdef class AskedTexts:
         question.binding.shapes.resize(self.shapes)
         question.reaches.resize(self.reaches)
         asker.answers.resize(2 * self.nodes)
-        asker.stamps.resize(2 * self.nodes, 0)
         if self.bound.routes != NULL:
             measure_need(asker, 0, <uint32_t>self.reaches)
-        self.bound.pool.append(self.thread)
-        return 0
+        return self.bound.give_back(self.thread)
 
 
 cdef void ask_blocks(Asker* asker, uint32_t root, uint64_t** targets) noexcept nogil:

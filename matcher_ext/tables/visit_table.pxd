@@ -1,8 +1,8 @@
 """Visits prepared once and asked many times: the face of this room."""
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.tables.bound_index cimport BoundIndex
-from matcher_ext.tables.table_format cimport Table
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 cdef class VisitTable:

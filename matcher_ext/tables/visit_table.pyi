@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol
 
@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matcher_ext.tables.parts import Tabled
 from matcher_ext.tables.results import Blocker, Bottleneck, Funnel, Impact, Way
+from matcher_ext.tables.sketches import Kind
 from matcher_ext.values.catalog import CompiledCatalog
 
 class HasText(Protocol):
@@ -50,10 +51,10 @@ class VisitTable:
         self, expression: str | HasText, index: Tabled | None = None
     ) -> tuple[NDArray[numpy.uint8], NDArray[numpy.uint8], NDArray[numpy.uint8]]: ...
     def count(self, index: Tabled, *, groups: bool = False) -> NDArray[numpy.int64]: ...
-    def funnel(self, index: Tabled, ids: Iterable[int] | None = None) -> dict[int, Funnel]: ...
+    def funnel(self, index: Tabled, ids: Iterable[int] | None = None) -> Mapping[int, Funnel]: ...
     def sole_blockers(
         self, index: Tabled, ids: Iterable[int] | None = None
-    ) -> dict[int, tuple[Blocker, ...]]: ...
+    ) -> Mapping[int, tuple[Blocker, ...]]: ...
     def cheapest(
         self, index: Tabled, ids: Iterable[int] | None = None
     ) -> dict[int, tuple[Way, ...]]: ...
@@ -64,6 +65,14 @@ class VisitTable:
         self, index: Tabled, *, support: int = 20, top: int = 50
     ) -> dict[int, list[tuple[int, int]]]: ...
     def users(self, index: Tabled) -> NDArray[numpy.int64]: ...
+    def user_sketches(
+        self,
+        index: Tabled,
+        *,
+        kind: Kind = "hll",
+        lg_k: int = 12,
+        keys: Mapping[int, int] | None = None,
+    ) -> dict[int, bytes]: ...
     def impact(
         self,
         expression: str | HasText,

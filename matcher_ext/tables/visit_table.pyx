@@ -8,24 +8,25 @@ import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_checks cimport check_table
+from matcher_ext.columns.table_format cimport (
+    T_CATALOG, T_GROUPS, Block, Column, TableHeader, read_table, sum_table,
+)
+from matcher_ext.columns.values cimport read_block, value_of
+from matcher_ext.columns.writing cimport TableMaker
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread, bind_index, bind_nothing
 from matcher_ext.tables.counting_rows cimport count_entries, count_grouped, count_users
 from matcher_ext.tables.following cimport FollowedBookings
 from matcher_ext.tables.impacts cimport ask_impact
-from matcher_ext.tables.table_checks cimport check_table
-from matcher_ext.tables.table_format cimport (
-    T_CATALOG, T_GROUPS, Block, TableHeader, read_table, sum_table,
-)
 from matcher_ext.tables.texts cimport ask_text
-from matcher_ext.tables.values cimport read_block
-from matcher_ext.tables.writing cimport TableMaker
 from matcher_ext.values.catalog cimport CompiledCatalog
 
 from matcher_ext.plan.files import check_once, map_file, write_file
 from matcher_ext.tables.following import list_bottlenecks, list_overlaps, list_ways
-from matcher_ext.tables.parts import count_row_by_row
+from matcher_ext.tables.sketches import gather_users, make_sketches
 from matcher_ext.values.refusals import SnapshotError
 
 # The version of check_table: raise it with every check that is added.
@@ -255,24 +256,22 @@ cdef class VisitTable:
                 count_grouped(&thread.asker, &target[0])
             else:
                 count_entries(&thread.asker, &target[0])
-        bound.pool.append(thread)
+        bound.give_back(thread)
         counts = counts[:bound.question.entries.size() * width].reshape(-1, width)
         found = numpy.zeros((len(bound.ids), width), dtype=numpy.int64)
         is_met = bound.entry_of_id >= 0
         found[is_met] = counts[bound.entry_of_id[is_met]]
-        self._add_answered(bound, found, groups)
         if groups:
             return found[:, :self.table.header.groups]
         return found[:, 0]
 
     def funnel(self, index, ids=None):
-        """Returns the Funnel of each id, or of these: where its publisher's visits are lost. Ids
-        that code answers for are left out."""
+        """Returns the Funnel of each id, or of these: where its publisher's visits are lost."""
         return FollowedBookings(self._bind(index), ids).funnels()
 
     def sole_blockers(self, index, ids=None):
         """Returns for each id, or for these, its conditions with the visits that satisfy all of it
-        but one of them. Ids that code answers for are left out."""
+        but one of them."""
         return FollowedBookings(self._bind(index), ids).sole_blockers()
 
     def cheapest(self, index, ids=None):
@@ -292,15 +291,51 @@ cdef class VisitTable:
 
     def users(self, index):
         """Returns how many users the eligible visits of each id have, in the order of
-        `index.ids`; visits without a user are not counted, nor ids that code answers for."""
+        `index.ids`; visits without a user are not counted."""
         cdef BoundIndex bound = self._bind(index)
+        return self._find_users(bound, None)[bound.entry_of_id]     # the last one is of nothing
+
+    def user_sketches(self, index, *, kind="hll", lg_k=12, keys=None):
+        """Returns a sketch of the users of each id that has any, as the bytes that Spark's
+        `hll_union_agg` (kind "hll") or `theta_union_agg` ("theta") merges. With `keys`, a mapping of
+        ids to campaigns, one for each campaign."""
+        cdef BoundIndex bound = self._bind(index)
+        lists = []
+        self._find_users(bound, lists)
+        return make_sketches(
+            gather_users(bound.ids, bound.entry_of_id, lists, keys), self._user_names(), kind, lg_k
+        )
+
+    def _find_users(self, BoundIndex bound, lists):
+        """Counts users by entry; appends those of each to `lists` unless it is None."""
         cdef Thread thread = bound.take()
+        cdef vector[vector[uint32_t]] found
+        cdef vector[vector[uint32_t]]* wanted = NULL
+        cdef size_t i
+        if lists is not None:
+            wanted = &found
         counts = numpy.zeros(bound.question.entries.size() + 1, dtype=numpy.int64)
         cdef int64_t[::1] target = counts
         with nogil:
-            count_users(&thread.asker, &target[0])
-        bound.pool.append(thread)
-        return counts[bound.entry_of_id]        # the last one is of nothing
+            count_users(&thread.asker, &target[0], wanted)
+        bound.give_back(thread)
+        for i in range(found.size()):
+            lists.append(numpy.array(found[i], dtype=numpy.int64))
+        return counts
+
+    def _user_names(self):
+        """Lists all users, by code."""
+        cdef const Column* column
+        cdef uint32_t code
+        if self.table.header.users == NOTHING:
+            return []
+        column = &self.table.columns[self.table.header.users]
+        return [
+            value_of(
+                column.type, column.kind, self.table.words + column.first, self.table.bytes, code
+            )
+            for code in range(column.values)
+        ]
 
     def impact(self, expression, *, bookings=(), index=None):
         """Returns the Impact of an expression. `bookings` are expressions of publisher and path:
@@ -312,16 +347,10 @@ cdef class VisitTable:
             bound = self._bind(index)
         return ask_impact(bound, text_of(expression), [text_of(each) for each in bookings])
 
-    def _add_answered(self, BoundIndex bound, found, groups):
-        """Adds what code answers, row by row."""
-        cdef size_t entry
-        asked = numpy.zeros(bound.question.entries.size() + 1, dtype=bool)
-        for entry in range(bound.question.entries.size()):
-            asked[entry] = bound.question.entries[entry].needs_code
-        wanted = asked[bound.entry_of_id] & (bound.entry_of_id >= 0)
-        if wanted.any():
-            count_row_by_row(self, bound.match_ids, bound.ids, wanted, found, groups)
-            self.fallback_rows += len(self)
+    def note_coded_rows(self, rows):
+        """Notes that code was asked of so many rows."""
+        with self.lock:
+            self.fallback_rows += rows
 
 
 def seal_table(content):

@@ -3,12 +3,12 @@ from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.table_format cimport (
+from matcher_ext.columns.table_format cimport (
     MOST_BLOCK_ROWS, NOWHERE, OF_SIZES, OF_VALUES, T_BYTES,
     T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SEEN, T_WORDS, Block, Column, Part, Table,
     codes_of, is_of_sets, part_of, rows_of, starts_of,
 )
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport GEO, INTEGER, IP, STRING, STRING_SET
 from matcher_ext.values.spans cimport compare_text, text_length, text_offset

@@ -3,11 +3,11 @@ import ipaddress
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from matcher_ext.machine.bitmaps cimport get_bit
-from matcher_ext.tables.table_format cimport (
+from matcher_ext.columns.table_format cimport (
     OF_VALUES, Block, Column, Part, Table, bitmap_at, codes_of, is_of_sets, order_float, part_of,
     rows_of, starts_of,
 )
+from matcher_ext.machine.bitmaps cimport get_bit
 from matcher_ext.values.predicate cimport BOOLEAN, FLOAT, GEO, IP, STRING, STRING_SET, float_of
 from matcher_ext.values.spans cimport text_length, text_offset
 

@@ -5,10 +5,10 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.coding cimport Coder, count_values
+from matcher_ext.columns.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.machine.bitmaps cimport set_bit
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.coding cimport Coder, count_values
-from matcher_ext.tables.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 
 cdef extern from * nogil:
@@ -24,7 +24,11 @@ cdef extern from * nogil:
     void order_points(uint16_t* first, uint16_t* last, const double* latitudes)
 
 
-cdef uint64_t take(Layout* layout, size_t bytes) noexcept nogil:
+cdef enum:
+    NO_ROOM = 0xFFFFFFFE
+
+
+cdef uint64_t take(Layout* layout, size_t bytes) except? NO_ROOM nogil:
     """Takes room in the payload, filled with zeros; returns its offset."""
     cdef uint64_t offset = layout.payload.size()
     layout.payload.resize(offset + (bytes + 7) // 8, 0)
@@ -42,21 +46,22 @@ cdef void clear_part(Part* part) noexcept nogil:
     part.ranks = NOWHERE
 
 
-cdef void mark_present(Layout* layout, const Block* block, Part* part) noexcept nogil:
+cdef int mark_present(Layout* layout, const Block* block, Part* part) except -1 nogil:
     cdef uint64_t* bits
     cdef uint32_t i
     for i in range(block.rows):
         part.known += layout.local[block.first + i] != NOTHING
     if part.known == 0:
-        return
+        return 0
     part.present = take(layout, 8 * <size_t>block.words)
     bits = layout.payload.data() + part.present
     for i in range(block.rows):
         if layout.local[block.first + i] != NOTHING:
             set_bit(bits, i)
+    return 0
 
 
-cdef void list_values(Layout* layout, Part* part, uint32_t rows) noexcept nogil:
+cdef int list_values(Layout* layout, Part* part, uint32_t rows) except -1 nogil:
     """Writes the values of a block from their tally, and which of them get a bitmap. The tally of a
     value is its place from then on."""
     cdef uint32_t* codes
@@ -84,6 +89,7 @@ cdef void list_values(Layout* layout, Part* part, uint32_t rows) noexcept nogil:
             part.listed += layout.tally[code]
         layout.tally[code] = i
     starts[part.distinct] = part.listed
+    return 0
 
 
 cdef void put_row(
@@ -99,15 +105,16 @@ cdef void put_row(
         layout.starts[value] += 1
 
 
-cdef void begin_rows(Layout* layout, const Block* block, Part* part) noexcept nogil:
+cdef int begin_rows(Layout* layout, const Block* block, Part* part) except -1 nogil:
     cdef const uint32_t* starts
     part.bitmaps = take(layout, 8 * <size_t>part.bitmap_count * block.words)
     part.rows = take(layout, 2 * <size_t>part.listed)
     starts = <const uint32_t*>(layout.payload.data() + part.starts)
     layout.starts.assign(starts, starts + part.distinct)
+    return 0
 
 
-cdef void lay_scalar(Layout* layout, const Block* block, Part* part) noexcept nogil:
+cdef int lay_scalar(Layout* layout, const Block* block, Part* part) except -1 nogil:
     cdef const uint32_t* local = layout.local.data() + block.first
     cdef uint16_t* ranks = NULL
     cdef uint32_t i, code
@@ -132,11 +139,12 @@ cdef void lay_scalar(Layout* layout, const Block* block, Part* part) noexcept no
                 ranks[i] = <uint16_t>layout.tally[code]
     for i in range(part.distinct):
         layout.tally[layout.found[i]] = 0
+    return 0
 
 
-cdef void lay_set(
+cdef int lay_set(
     Layout* layout, const Coder* coder, const Block* block, Part* part
-) noexcept nogil:
+) except -1 nogil:
     """Lays out elements; here `local` is the place of a row among those that carry the set."""
     cdef const uint32_t* local = layout.local.data() + block.first
     cdef uint32_t i, k, code
@@ -156,11 +164,12 @@ cdef void lay_set(
                 put_row(layout, block, part, layout.tally[coder.codes[k]], i)
     for i in range(part.distinct):
         layout.tally[layout.found[i]] = 0
+    return 0
 
 
-cdef void lay_points(
+cdef int lay_points(
     Layout* layout, const Coder* coder, const Block* block, Part* part
-) noexcept nogil:
+) except -1 nogil:
     cdef const uint32_t* local = layout.local.data() + block.first
     cdef double radian = 3.141592653589793 / 180.0
     cdef vector[double] latitudes
@@ -188,9 +197,10 @@ cdef void lay_points(
         points[2 * part.known + i] = cos(latitude * radian) * cos(longitude * radian)
         points[3 * part.known + i] = cos(latitude * radian) * sin(longitude * radian)
         points[4 * part.known + i] = sin(latitude * radian)
+    return 0
 
 
-cdef void spread(Layout* layout, const Coder* coder) noexcept nogil:
+cdef int spread(Layout* layout, const Coder* coder) except -1 nogil:
     """Puts what each row carries to its place in the table."""
     cdef bint is_scalar = not (
         coder.type == STRING_SET or coder.type == INTEGER_SET or coder.type == GEO
@@ -199,11 +209,12 @@ cdef void spread(Layout* layout, const Coder* coder) noexcept nogil:
     layout.local.assign(layout.order.size(), NOTHING)
     for i in range(coder.rows.size()):
         layout.local[layout.places[coder.rows[i]]] = coder.codes[i] if is_scalar else <uint32_t>i
+    return 0
 
 
-cdef void lay_column(
+cdef int lay_column(
     Layout* layout, const Coder* coder, uint32_t column, uint32_t columns
-) noexcept nogil:
+) except -1 nogil:
     cdef Part* part
     cdef size_t i
     layout.tally.assign(count_values(coder) + 1, 0)
@@ -226,3 +237,4 @@ cdef void lay_column(
             lay_scalar(layout, &layout.blocks[i], part)
     for i in range(count_values(coder)):
         layout.seen[i + 1] += layout.seen[i]
+    return 0

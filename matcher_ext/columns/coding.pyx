@@ -3,9 +3,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from matcher_ext.columns.table_format cimport order_float
 from matcher_ext.machine.hashing cimport hash_bytes
 from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.table_format cimport order_float
 from matcher_ext.values.literals cimport minute_of_week
 from matcher_ext.values.predicate cimport (
     FLOAT, GEO, INTEGER, INTEGER_SET, IP, STRING, STRING_SET, float_of,

@@ -1,5 +1,5 @@
 """Checks what a file says of itself, every index once, so that asking can trust it."""
-from matcher_ext.tables.table_format cimport Table
+from matcher_ext.columns.table_format cimport Table
 from matcher_ext.values.catalog cimport CatalogTable
 
 # Returns what is wrong, or NULL.

@@ -2,9 +2,9 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.tables.coding cimport Coder
-from matcher_ext.tables.laying cimport Layout
-from matcher_ext.tables.table_format cimport Block, Column, Run
+from matcher_ext.columns.coding cimport Coder
+from matcher_ext.columns.laying cimport Layout
+from matcher_ext.columns.table_format cimport Block, Column, Run
 from matcher_ext.values.catalog cimport CompiledCatalog
 from matcher_ext.visits.arrow cimport Batch
 from matcher_ext.visits.visit cimport Visit

@@ -1,7 +1,7 @@
 """Values of a table's dictionaries as Python objects, as a visit would carry them."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from matcher_ext.tables.table_format cimport Table
+from matcher_ext.columns.table_format cimport Table
 
 cdef object value_of(
     uint8_t type, uint8_t kind, const int64_t* words, const char* bytes, uint32_t code

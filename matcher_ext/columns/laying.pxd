@@ -2,8 +2,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from matcher_ext.tables.coding cimport Coder
-from matcher_ext.tables.table_format cimport Block, Part
+from matcher_ext.columns.coding cimport Coder
+from matcher_ext.columns.table_format cimport Block, Part
 
 cdef cppclass Layout:
     """What the parts of all columns are written with."""
@@ -18,7 +18,7 @@ cdef cppclass Layout:
     vector[uint32_t] found
     vector[uint32_t] starts
 
-# Writes the parts of a column whose values are sorted.
-cdef void lay_column(
+# Writes the parts of a column whose values are sorted; raises MemoryError.
+cdef int lay_column(
     Layout* layout, const Coder* coder, uint32_t column, uint32_t columns
-) noexcept nogil
+) except -1 nogil

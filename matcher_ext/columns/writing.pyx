@@ -7,18 +7,18 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from matcher_ext.count.counting cimport VISITS_AT_ONCE
-from matcher_ext.machine.links cimport NOTHING
-from matcher_ext.tables.coding cimport (
+from matcher_ext.columns.coding cimport (
     Coder, code_minutes, code_sizes, code_visits, count_values, open_coder, sort_values,
 )
-from matcher_ext.tables.laying cimport lay_column
-from matcher_ext.tables.table_format cimport (
+from matcher_ext.columns.laying cimport lay_column
+from matcher_ext.columns.table_format cimport (
     MOST_BLOCK_ROWS, OF_SIZES, OF_VALUES, OF_WEEK_MINUTES, T_BLOCKS, T_BYTES, T_CATALOG, T_COLUMNS,
     T_GROUPS, T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SECTIONS, T_SEEN, T_WORDS,
     TABLE_VERSION, Block, Column, Run, TableHeader, sum_table, table_element_size,
 )
-from matcher_ext.tables.values cimport value_of
+from matcher_ext.columns.values cimport value_of
+from matcher_ext.count.counting cimport VISITS_AT_ONCE
+from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.predicate cimport (
     GEO, INTEGER_SET, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )
@@ -145,14 +145,13 @@ cdef class TableMaker:
         """Orders rows by publisher, weight and group, and cuts them into blocks."""
         key = self._number_groups(groups)
         sellers = numpy.full(self.rows, -1, numpy.int64) if by is None else self.codes_of_rows(by)
-        strata = numpy.stack([sellers, weights])
-        if self.rows:
-            strata, stratum = numpy.unique(strata, axis=1, return_inverse=True)
-            stratum = stratum.reshape(-1)
-        else:
-            stratum = numpy.zeros(0, dtype=numpy.int64)
+        weighed, rank = numpy.unique(weights, return_inverse=True)
+        strata, stratum, sizes = numpy.unique(
+            (sellers + 1) * max(len(weighed), 1) + rank, return_inverse=True, return_counts=True
+        )
         order = numpy.argsort(stratum * max(len(self.groups), 1) + key, kind="stable")
-        sizes = numpy.bincount(stratum, minlength=strata.shape[1])
+        sellers = strata // max(len(weighed), 1) - 1
+        weights = weighed[strata % max(len(weighed), 1)] if self.rows else strata
         cdef const int64_t[::1] rows = order
         cdef int64_t i
         self.layout.order.resize(self.rows)
@@ -160,7 +159,7 @@ cdef class TableMaker:
         for i in range(self.rows):
             self.layout.order[i] = <uint32_t>rows[i]
             self.layout.places[rows[i]] = <uint32_t>i
-        self._cut(strata.T.tolist(), sizes.tolist(), key[order])
+        self._cut(zip(sellers.tolist(), weights.tolist(), strict=True), sizes.tolist(), key[order])
         return 0
 
     def _cut(self, strata, sizes, const int64_t[::1] groups):
