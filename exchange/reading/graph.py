@@ -80,8 +80,7 @@ def follow_bookings(person: User) -> set[int]:
 
 
 def load_trunk(person: User, edges: EdgeQuerySet) -> Trunk | None:
-    """Loads the trunk of the edges that the person sees; None if they are more than can be
-    drawn."""
+    """Loads the trunk of the edges that the person sees; None if there are too many to draw."""
     return load_whole_trunk() if is_exchange_operator(person) else read_trunk(edges)
 
 

@@ -37,8 +37,8 @@ def retire_party(*, party: Party, by: User, expected_version: int | None = None)
 
 
 def refuse_to_lose_names(party: Party) -> None:
-    """Refuses to move a party whose expressions use names of its organisation: they would be
-    lost."""
+    """Refuses to move a party whose expressions use its organisation's names: it would lose
+    them."""
     count = count_uses_of_organisation(party)
     if count:
         raise ValidationError(
