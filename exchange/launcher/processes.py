@@ -135,7 +135,7 @@ def start(program: Program) -> Running:
     words = f" {program.patience_seconds} {program.mark}\n".encode()
 
     def bind_to_starter() -> None:
-        """Runs in the child before the program: at no moment nobody knows of it."""
+        """Binds the child before the program runs: somebody knows of it at every moment."""
         os.nice(program.niceness)
         # Our own handler would take the signal and lose it: a new program has none.
         signal.signal(program.death_signal, signal.SIG_DFL)

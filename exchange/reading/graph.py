@@ -59,7 +59,7 @@ class Trunk:
 
 def seen_edges(person: User) -> EdgeQuerySet:
     """Finds active edges that the person's graph is made of; to be asked for once, and handed on.
-    By id: of a condition with an `or` over two tables Postgres would read all edges."""
+    Names them by id: for an `or` over two tables Postgres would read all edges."""
     edges = Edge.objects.active()
     if is_exchange_operator(person):
         return edges

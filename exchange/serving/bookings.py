@@ -170,7 +170,7 @@ class Bookings:
         self._content = memoryview(content or b"").cast("B")
 
     def items_of(self, index: Snapshot) -> Items:
-        """Makes what the index answers with; raises DirectoryError if the two do not belong."""
+        """Makes what the index answers with; raises DirectoryError if it is of another build."""
         offsets = np.frombuffer(self._offsets, np.int64, count=len(self) + 1)
         try:
             return Items(

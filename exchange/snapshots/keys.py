@@ -18,7 +18,7 @@ KEYS_LOCK = 7_301_001
 
 @transaction.atomic
 def publish_keys() -> bool:
-    """Writes the keys, under a lock that keeps newer ones; says whether anything changed."""
+    """Writes the keys; says whether any changed. A lock keeps an older read from winning."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [KEYS_LOCK])
     keys = ApiKey.objects.usable(timezone.now())

@@ -14,7 +14,7 @@ from exchange.market.services.saving import lock_before, one_save, retire, save_
 
 @one_save()
 def save_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
-    """Saves a party. Only one whose expressions use no name of its organisation may change it."""
+    """Saves a party. One whose expressions use names of its organisation must stay in it."""
     require_change(by, party)
     before = lock_before(party, expected_version)
     party.full_clean()
