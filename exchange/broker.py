@@ -27,8 +27,7 @@ TAKEN_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue as it is. `waiting_since` is the time of the oldest message, None if there is
-    none."""
+    """A queue. `waiting_since` is the time of the oldest message, None if there is none."""
 
     name: str
     is_taken: bool

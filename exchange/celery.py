@@ -76,6 +76,5 @@ def note_sent(headers: dict[str, Any], **_rest: object) -> None:
 
 @heartbeat_sent.connect
 def note_taken(**_rest: object) -> None:
-    """Notes every two seconds, in the process that hands tasks to its children, which queues it
-    takes."""
+    """Notes which queues this worker takes, every two seconds, in its main process."""
     broker.note_taken(app.amqp.queues.consume_from)

@@ -96,8 +96,7 @@ class Kind:
 
     @property
     def has_past(self) -> bool:
-        """Tells whether the market keeps it: then it is retired, never deleted, and shows its
-        history."""
+        """Tells whether the market keeps it: then it is retired, not deleted, with its history."""
         return self.model.startswith("market.")
 
     def url_name(self, page: str) -> str:

@@ -56,8 +56,7 @@ def is_of_operator(obj: Model) -> bool:
 
 
 def may_change(user: Person, obj: Model) -> bool:
-    """Tells whether a person may change it, from what the object itself holds: for lists and
-    buttons."""
+    """Tells whether a person may change it, by what the object itself holds: for lists, buttons."""
     kind = kind_of(obj)
     return kind is not None and may_edit(user, kind.name) and owns(user, obj)
 
@@ -114,7 +113,7 @@ def kind_of(model: Model | type[Model]) -> Kind | None:
 
 
 def follow(obj: Model, path: str) -> int | None:
-    """Finds the id at the end of `seller__organisation`; None where something on the way is not
+    """Finds the id at the end of `seller__organisation`; None where a step on the way is not
     set."""
     *steps, last = path.split("__")
     current: Any = obj

@@ -66,8 +66,7 @@ def make_link(
 
 
 def hash_secret(secret: str) -> str:
-    """Hashes a secret of 256 random bits: nothing to guess, so a fast hash without salt is
-    enough."""
+    """Hashes 256 random bits: there is nothing to guess, so a fast hash without salt is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -141,8 +141,7 @@ def ask_served(
 
 
 def compare(explanation: Explanation, served: Served) -> dict[str, object]:
-    """Compares the verdicts: `served` is eligibility's; `difference` says why it is not the one
-    explained."""
+    """Compares verdicts: `served` is eligibility's; `difference` says why it is another one."""
     if not served.heading:
         return {"served": None, "difference": "No snapshot is live: eligibility answers nothing."}
     is_served = explanation.campaign.pk in served.campaign_ids
@@ -210,8 +209,7 @@ def describe(explanation: Explanation) -> dict[str, object]:
 
 
 def describe_step(step: Step) -> dict[str, object]:
-    """Describes a step; `tree` is None where the asker may not read the conditions: `note` says
-    so."""
+    """Describes a step; `tree` is None, and `note` says so, where the asker may not read it."""
     return {
         "title": step.title,
         "truth": step.truth,

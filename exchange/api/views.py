@@ -29,8 +29,7 @@ MAX_BODY_BYTES = 512 * 1024
 
 
 class Owner(serializers.Serializer[None]):
-    """Whose expression it becomes: `party` or `organisation`, by number or name as the form has
-    it."""
+    """Whose expression it becomes: `party` or `organisation`, by number or name as in the form."""
 
     party = serializers.CharField(allow_blank=True, max_length=200, required=False)
     organisation = serializers.CharField(allow_blank=True, max_length=200, required=False)

@@ -28,8 +28,7 @@ def write_brief(
     pieces: Pieces,
     rng: random.Random,
 ) -> str:
-    """Writes an expression. Each condition is there with its own chance; the place nearly
-    always."""
+    """Writes an expression. Each condition comes with its own chance; the place nearly always."""
     parts = []
     if rng.random() < 0.94:
         parts.append(make_place(region, rng))

@@ -84,8 +84,7 @@ class _Writer:
 
 
 def _regions_by_weight() -> Weighted[str]:
-    """Weighs regions: large markets are wanted more often, but small ones have campaigns of their
-    own."""
+    """Weighs regions: large markets are wanted more often, but small ones have some campaigns."""
     weights = [sum(BY_CODE[code].weight for code in codes) ** 0.6 for codes in REGIONS.values()]
     return Weighted(list(REGIONS), weights)
 
@@ -113,8 +112,7 @@ def _draw_flight(reference: date, rng: random.Random) -> tuple[datetime, datetim
 
 
 class _Shelf:
-    """The publishers that a campaign may be booked with: those whose visitors live in its
-    region."""
+    """The publishers that a campaign may be booked with: their visitors live in its region."""
 
     def __init__(self, graph: Graph) -> None:
         self._publishers = list(graph.publishers)

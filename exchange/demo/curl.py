@@ -165,8 +165,7 @@ def count_eligible(offers: Offers, visit: Mapping[str, Any]) -> int:
 
 
 def _visits_of(file: Path, seller_id: str) -> Iterator[dict[str, Any]]:
-    """Yields visits that a reader understands: of known people in a known place, on harmless
-    pages."""
+    """Yields visits that a reader understands: known people in a known place, harmless pages."""
     is_telling = (
         (pc.field("publisher.id") == seller_id)
         & (pc.field("content.risk") == "low")

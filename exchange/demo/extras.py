@@ -135,8 +135,7 @@ def draw_routing(path: Path | None, rng: random.Random) -> Routing:
 
 
 def create_test_visits(reference: date) -> None:
-    """Makes test visits for the first campaigns; they expect what is true today, so that a change
-    shows."""
+    """Makes test visits of the first campaigns; they expect what is true today."""
     catalog = load_catalog()
     at = datetime.combine(reference, time(12), tzinfo=UTC).isoformat().replace("+00:00", "Z")
     rows = []

@@ -101,8 +101,7 @@ class _Builder:
         *,
         is_active: bool | None = None,
     ) -> None:
-        """Adds an edge; `fee` bounds are in quarter percents, so that fees look like those people
-        agree on."""
+        """Adds an edge; `fee` bounds are in quarter percents: so fees look like agreed ones."""
         if seller == buyer or (seller, buyer) in self.edges:
             return
         percent = Decimal(self.rng.randint(*fee)) / 4

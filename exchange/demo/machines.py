@@ -103,8 +103,7 @@ def lookalike_model(_: Sector, region: str, __: Pieces, rng: random.Random) -> s
 
 
 def experiment(sector: Sector, region: str, pieces: Pieces, rng: random.Random) -> str:
-    """Writes cells of a test: exactly one of two conditions, or both and neither, for some
-    users."""
+    """Writes cells of a test: exactly one of two conditions, or both or neither, for some users."""
     first, second = pieces.devices.draw(rng), pieces.audiences[sector.name].draw(rng)
     cells = sorted(rng.sample("0123456789abcdef", rng.randint(6, 12)))
     split = any_of(f"user.id ends with {text(cell)}" for cell in cells)

@@ -19,8 +19,7 @@ def slug(name: str) -> str:
 
 
 def name_brands(count: int, rng: random.Random) -> list[tuple[str, Sector]]:
-    """Names brands: every root meets every sector at most once per round; later rounds are
-    numbered."""
+    """Lists brands: a root meets a sector at most once per round; later rounds are numbered."""
     pool = [
         (f"{root} {suffix}", sector)
         for sector in SECTORS

@@ -166,8 +166,7 @@ def _domain_block(rng: random.Random) -> str:
 
 
 def make_place(region: str, rng: random.Random) -> str:
-    """Asks mostly for whole countries; sometimes for cities, circles around them, or metro
-    areas."""
+    """Asks mostly for whole countries; sometimes for cities, circles around them, metro areas."""
     codes = REGIONS[region]
     whole = either("geo.country", codes)
     chance = rng.random()

@@ -149,8 +149,7 @@ def _draw_ips(rng: np.random.Generator, country: Ints) -> pa.Array:
 
 
 def _draw_segments(rng: np.random.Generator, consent: Ints) -> pa.Array:
-    """Draws segments; of who refused, and of a fifth of the others, none are known (null, not
-    empty)."""
+    """Draws segments; unknown (null, not empty) for who refused and for a fifth of the others."""
     size = consent.size
     is_known = (consent != NO) & (rng.random(size) > 0.2)
     counts = np.where(is_known, np.minimum(rng.poisson(5.0, size), 16), 0)

@@ -28,8 +28,7 @@ class Outcome:
 
 
 def load_demo(*, market: Market, log: VisitLog, report: Report) -> Outcome:
-    """Loads what is missing. Safe to kill and to call again, also at the same time from two
-    processes."""
+    """Loads what is missing. Safe to kill and to call again, also in two processes at once."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
     try:

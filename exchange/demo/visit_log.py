@@ -25,8 +25,7 @@ class VisitLog:
         return self.folder / f"dt={day.isoformat()}" / PART
 
     def missing_days(self) -> list[date]:
-        """Lists days without a file; one whose folder holds any part is somebody's, and
-        complete."""
+        """Lists days without a file; a day whose folder holds any part is complete."""
         wanted = [self.reference - timedelta(days=back) for back in range(self.days, 0, -1)]
         return [day for day in wanted if not any(self.file_of(day).parent.glob("part-*.parquet"))]
 

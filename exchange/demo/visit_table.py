@@ -316,8 +316,7 @@ def _privacy_columns(draw: Draw, source: VisitSource) -> Columns:
 
 
 def _chain_columns(draw: Draw) -> Columns:
-    """Draws supply chains: most visits come straight from the publisher, some through one or two
-    wrappers."""
+    """Draws supply chains: most visits come from the publisher, some through wrappers."""
     length = 1 + (draw.rng.random(draw.size) < 0.25) + (draw.rng.random(draw.size) < 0.08)
     known = draw.known(0.85)
     wrappers = ["wrapper.example/77", "bundle.example/4"]

@@ -88,8 +88,7 @@ def draw_day(source: VisitSource, day: date) -> Draw:
 
 
 def _count_visits(per_day: int, day: date) -> int:
-    """Counts a day's visits: Mondays are busiest, weekends quieter; the mean of a week is
-    `per_day`."""
+    """Counts a day's visits: Mondays are busiest, weekends quieter; a week's mean is `per_day`."""
     factors = (1.04, 1.03, 1.02, 1.01, 0.99, 0.95, 0.96)
     return max(1, round(per_day * factors[day.weekday()]))
 
@@ -167,8 +166,7 @@ def _hour_mix() -> Floats:
 def _draw_times(
     rng: np.random.Generator, people: Population, day: date, publisher: Ints, person: Ints
 ) -> Ints:
-    """Draws times: the person's local hour follows the curve, the instant lies within the UTC
-    day."""
+    """Draws times: the person's local hour follows the curve, the instant is in the UTC day."""
     offset: Ints = UTC_OFFSETS[people.city[person]]
     minute: Ints = _pick_by_row(rng, _hour_mix(), publisher) * 60 - offset
     within_hour = rng.integers(0, 3_600_000, publisher.size)

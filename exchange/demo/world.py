@@ -25,8 +25,7 @@ class City:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country; `networks` are the first octets of the invented v4 allocations of its
-    providers."""
+    """A country; `networks` are the first octets of its providers' invented v4 allocations."""
 
     code: str
     languages: tuple[str, ...]

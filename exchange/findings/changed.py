@@ -166,8 +166,7 @@ def last_checked() -> datetime | None:
 
 
 def find_touched(changes: Changes) -> BookingQuerySet:
-    """Finds bookings that changed, those of changed campaigns, and those that changed edges may
-    serve."""
+    """Finds bookings that changed, whose campaign did, or that changed edges may serve."""
     ids = changes.ids
     edge_ids = sorted(ids.get(ChangeKind.EDGE, ()))
     changed = Q(pk__in=sorted(ids.get(ChangeKind.BOOKING, ())))

@@ -225,8 +225,7 @@ def find_contradiction(
 
 
 def find_quarantined() -> dict[tuple[str, int], bool]:
-    """Finds what is quarantined, by kind and id, with whether its last good form goes on being
-    served."""
+    """Finds what is quarantined, by kind and id; True where its last good form is served."""
     rows = Quarantined.objects.order_by()
     return {
         (kind, object_id): has_good_form

@@ -102,8 +102,7 @@ def with_finding_count(campaigns: Rows) -> Rows:
 
 
 def choose(conditions: Mapping[Status, Q], retired: Q) -> Case:
-    """Chooses the status whose condition holds; what is retired has ended, whatever it was
-    before."""
+    """Chooses the status whose condition holds; what is retired has ended, whatever it was."""
     ways = [When(condition, then=Value(status.value)) for status, condition in conditions.items()]
     ended = When(retired, then=Value(Status.ENDED.value))
     return Case(ended, *ways, output_field=models.CharField())
@@ -156,8 +155,7 @@ def find_few(bookings: QuerySet[Any], status: Status, now: datetime) -> Q | None
 
 
 def narrow(status: Status, now: datetime) -> Q:
-    """Builds what of a booking's status its campaign decides, whether or not it is blocked
-    itself."""
+    """Builds what of a booking's status its campaign decides, blocked or not."""
     if status is Status.SCHEDULED:
         return Q(status=Stored.LIVE, retired_at=None, starts_at__gt=now)
     if status is Status.SERVING:

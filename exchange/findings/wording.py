@@ -34,8 +34,7 @@ class Told:
 
 
 def tell(findings: Sequence[BookingFinding], reader: User) -> list[Told]:
-    """Tells findings in two queries, whatever their number. They come with booking, campaign and
-    parties."""
+    """Tells findings in two queries; they come with booking, campaign and parties."""
     edges = Edge.objects.with_parties().in_bulk({pk for f in findings for pk in f.edge_ids})
     parties = Party.objects.in_bulk({pk for f in findings for pk in f.party_ids})
     return [

@@ -102,8 +102,7 @@ def ask(var: Path) -> int:
 
 
 def _order(var: Path, arguments: argparse.Namespace, *more: str) -> RunOrder:
-    """Makes the order. Ad servers ask on the port after that of the pages, unless somebody says
-    otherwise."""
+    """Makes the order; without a word on it, ad servers ask on the port after that of the pages."""
     sizes = (f"--campaigns={arguments.campaigns}", f"--visits={arguments.visits}")
     next_port = arguments.port + 1 if arguments.port else find_free_port()
     return RunOrder(

@@ -61,8 +61,7 @@ def request_first_report() -> None:
 
 
 def write_welcome(port: int) -> None:
-    """Writes what the launcher shows at the end: demo logins and a line to paste. Holds an API
-    key."""
+    """Writes what the launcher shows at the end: demo logins, a line to paste with an API key."""
     from django.conf import settings
 
     welcome = Welcome(_demo_logins(), _demo_curl(port)) if settings.DEMO_LOGINS else Welcome({}, "")
@@ -79,8 +78,7 @@ def _demo_logins() -> dict[str, str]:
 
 
 def _demo_curl(port: int) -> str:
-    """Writes the line; empty if nothing can be asked: somebody may have ended every campaign of the
-    demo."""
+    """Writes the line; empty if every campaign of the demo was ended: nothing can be asked."""
     if kept := _kept_curl(port):
         return kept
     line = io.StringIO()

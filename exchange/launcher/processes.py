@@ -135,8 +135,7 @@ def start(program: Program) -> Running:
     words = f" {program.patience_seconds} {program.mark}\n".encode()
 
     def bind_to_starter() -> None:
-        """Runs in the child before the program itself: there is no moment at which nobody knows of
-        it."""
+        """Binds the child before the program runs: somebody knows of it at every moment."""
         os.nice(program.niceness)
         # Our own handler would take the signal and lose it: a new program has none.
         signal.signal(program.death_signal, signal.SIG_DFL)
@@ -239,8 +238,7 @@ def session_members(session: int) -> Iterator[ProcessId]:
 
 
 def marked_processes(mark: str, *, outside: Collection[int] = ()) -> Iterator[ProcessId]:
-    """Finds every process that carries the mark of a run, but those of some sessions; never
-    ourselves."""
+    """Finds the processes with the mark of a run, but those of some sessions; never ourselves."""
     for process, stat in _all_processes():
         if process.pid != os.getpid() and int(stat[3]) not in outside and has_mark(process, mark):
             yield process

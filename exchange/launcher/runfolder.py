@@ -41,8 +41,7 @@ class RunFolder:
         return cls(path, account)
 
     def make_executable(self, source: Path, *, program: str) -> Path:
-        """Finds the folder `source`, or makes a copy of it whose `program` the servers' account can
-        run."""
+        """Finds `source`, or makes a copy whose `program` the servers' account can run."""
         if self._can_run(source / program):
             return source
         copy = self.adopt(source)

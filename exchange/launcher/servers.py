@@ -14,8 +14,7 @@ from exchange.launcher.valkey import ValkeyPlace, start_valkey
 
 @dataclass(slots=True)
 class Servers:
-    """The two servers. Addresses are known at once; they answer after `start`. One owner, one
-    thread."""
+    """The two servers. Addresses are known at once; they answer after `start`. One thread."""
 
     postgres: PostgresPlace | None
     valkey: ValkeyPlace | None

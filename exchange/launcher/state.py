@@ -78,8 +78,7 @@ class RunRecord:
         aside.replace(self.state_file)
 
     def read(self) -> RunState | None:
-        """Reads the state; None if nothing was recorded, or only half of it when the machine
-        stopped."""
+        """Reads the state; None if nothing was recorded, or half of it when the machine stopped."""
         try:
             return RunState.from_json(self.state_file.read_text())
         except (FileNotFoundError, ValueError, TypeError, KeyError):

@@ -54,8 +54,7 @@ class ValkeyPlace:
 
 
 def find_free_port() -> int:
-    """Finds a free port below those that the kernel gives to connections, where none stays free for
-    long."""
+    """Finds a free port below those that the kernel gives to connections: it stays free longer."""
     first_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = LOWEST_PORT + secrets.randbelow(max(first_given - LOWEST_PORT, 1_000))

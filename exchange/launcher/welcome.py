@@ -15,8 +15,7 @@ DEMO_PASSWORD = "treeline-demo"  # noqa: S105  (published on purpose)
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What is told: roles by login name, and a curl line that holds the demo's API key; both may be
-    empty."""
+    """Roles by login name, and a curl line that holds the demo's API key; both may be empty."""
 
     logins: dict[str, str]
     curl: str
@@ -37,8 +36,7 @@ class Welcome:
         return "\n".join([*lines, "", f"  Ctrl-C ends everything. Logs are in {logs}", ""])
 
     def request(self) -> urllib.request.Request:
-        """Makes what pasting the line would send: read from it, so that a wrong line is found
-        out."""
+        """Makes what pasting the line would send: read from it, so a wrong line is found out."""
         parser = argparse.ArgumentParser(exit_on_error=False)
         parser.add_argument("-s", action="store_true")
         parser.add_argument("url")

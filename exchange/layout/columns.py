@@ -72,8 +72,7 @@ def sweep_columns(
 
 
 def share_places(column: Sequence[Slot]) -> list[tuple[Slot, float]]:
-    """Places slots from 0 at the top to 1 at the bottom, so that columns of different length
-    compare."""
+    """Places slots from 0 at the top to 1 at the bottom: columns of different length compare."""
     last = max(1, len(column) - 1)
     return [(slot, number / last) for number, slot in enumerate(column)]
 

@@ -41,8 +41,7 @@ def gap_below(slot: Slot, spacing: Spacing) -> float:
 def measure(
     columns: Columns, links: Sequence[Link], ways: Ways, spacing: Spacing
 ) -> dict[Slot, float]:
-    """Measures slots: as high as the lanes that enter or leave, nodes at least as high as their
-    label."""
+    """Measures slots: as high as the lanes that enter or leave; nodes, at least as their label."""
     entering: dict[Slot, float] = defaultdict(float)
     leaving: dict[Slot, float] = defaultdict(float)
     for link in links:

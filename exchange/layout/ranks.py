@@ -13,8 +13,7 @@ CYCLES_APART = 60
 
 
 def find_back_links(links: Sequence[Link]) -> dict[int, int]:
-    """Finds the narrowest link of each cycle, until none is left, with the number of nodes in
-    it."""
+    """Finds the narrowest link of each cycle, until none is left, with the cycle's node count."""
     graph = nx.DiGraph()
     for link in links:
         graph.add_edge(link.start, link.end, link=link)
@@ -81,8 +80,7 @@ def rank_nodes(links: Sequence[Link], first: frozenset[int]) -> dict[int, int]:
 
 
 def align_ends(graph: nx.DiGraph, ranks: dict[int, int]) -> dict[int, int]:
-    """Moves nodes that lead nowhere to the last column; then drops columns that nobody stands
-    in."""
+    """Moves nodes that lead nowhere to the last column; then drops columns without nodes."""
     ends = [node for node in graph if not graph.succ[node]]
     others = [rank for node, rank in ranks.items() if graph.succ[node]]
     last = max(others, default=-1) + 1

@@ -178,8 +178,7 @@ def describe_items(name: str, old: list[Any], new: list[Any]) -> list[str]:
 
 
 def name_items(items: Sequence[Any], count: int) -> str:
-    """Writes `AUT, BEL and 13 more`: names the first of `count` items, those with a comma in
-    quotes."""
+    """Writes `AUT, BEL and 13 more` of `count` items; one with a comma is put in quotes."""
     cut = [Truncator(str(item)).chars(MAX_ITEM_CHARACTERS) for item in items[:MAX_ITEMS_NAMED]]
     named = [f"“{item}”" if "," in item else item for item in cut]
     more = f" and {count - len(named):,} more" * (count > len(named))

@@ -172,8 +172,7 @@ def reach(words: set[str]) -> set[str]:
 
 
 def reach_audiences(words: set[str]) -> set[int]:
-    """Finds audiences that use a word, those that use them, and so on, in rounds: few are
-    needed."""
+    """Finds audiences that use a word, those that use them, and so on, in a few rounds."""
     reached: set[int] = set()
     wanted = set(words)
     while wanted:

@@ -96,8 +96,7 @@ def parties_named(text: str, *kinds: str) -> list[int] | QuerySet[Any]:
 
 
 def is_frequent(rows: Any, condition: Q) -> bool:
-    """Tells whether many of the newest rows are hits, or rows are so few that it does not
-    matter."""
+    """Tells whether many of the newest rows are hits, or rows are too few for it to matter."""
     hit = ExpressionWrapper(condition, output_field=BooleanField())
     newest = rows.order_by("-pk").annotate(hit=hit).values("hit")[:NEWEST_TRIED]
     seen = newest.aggregate(tried=Count("*"), hits=Count("hit", filter=Q(hit=True)))
@@ -131,8 +130,7 @@ class LockingQuerySet(QuerySet[Row]):
         return self.filter(retired_at=None)
 
     def locked(self, pk: int | None) -> Row | None:
-        """Reads the row as it is before a save, and locks it until the transaction ends. None if it
-        is new."""
+        """Reads and locks the row as it is before a save; None if it is new."""
         return self.select_for_update().filter(pk=pk).first()
 
 

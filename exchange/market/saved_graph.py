@@ -37,8 +37,7 @@ Row = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A state of the graph. The time tells apart what is counted alike by chance: a restored
-    backup."""
+    """A state of the graph. The time parts what is counted alike by chance: a restored backup."""
 
     changes: int
     changed_at: datetime | None

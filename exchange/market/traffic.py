@@ -92,8 +92,7 @@ def file_schema(file: pq.ParquetFile, columns: list[str]) -> pa.Schema:
 
 
 def sample_batches(file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yields the beginnings of row groups all over the file, so that all hours of its day are in
-    it."""
+    """Yields the beginnings of row groups all over the file: all hours of its day are in it."""
     step = max(file.num_row_groups // SAMPLED_GROUPS, 1)
     groups = range(0, file.num_row_groups, step)[:SAMPLED_GROUPS]
     size = SAMPLED_ROWS // max(len(groups), 1)

@@ -217,8 +217,7 @@ class Reader:
         return scanner.scan(text)
 
     def _names_of(self, organisation_id: int) -> tuple[Names, Scanner]:
-        """Finds an organisation's names and scanner; those without names of their own share a
-        scanner."""
+        """Finds an organisation's names and scanner; those without own names share a scanner."""
         if organisation_id not in self._names:
             names = load_names(organisation_id, self.catalog)
             words = dict(self._attributes)

@@ -122,8 +122,7 @@ def is_of_draft() -> Q:
 
 
 def kinds_of(user: Person) -> frozenset[str]:
-    """Finds what the person's organisation is on the exchange; empty for the operator, who is
-    all."""
+    """Finds what the person's organisation is on the exchange; empty for the operator."""
     organisation_id = organisation_id_of(user)
     if organisation_id is None or is_exchange_operator(user):
         return frozenset()

@@ -205,8 +205,7 @@ def check_edge(hop: Hop, flat: dict[str, Any], catalog: Catalog) -> Step:
 
 
 def redact_step(step: Step, seen: Sight) -> Step:
-    """Redacts a step, details too: they quote what does not compile or what the visit should
-    carry."""
+    """Redacts a step and its details, which quote expressions and what the visit should carry."""
     step = replace(step, has_page=seen.has_page)
     if seen.reads_conditions:
         return step
@@ -243,8 +242,7 @@ def describe_fix(fix: dict[str, str]) -> str:
 def write_lines(
     document: dict[str, Any], flat: dict[str, Any], catalog: Catalog, depth: int = 0
 ) -> Iterator[Line]:
-    """Yields lines, parents first, as one reads; flat, because a template cannot nest a hundred
-    levels."""
+    """Yields lines, parents first; flat, because a template cannot nest a hundred levels."""
     is_group = document["kind"] in GROUPS
     text = GROUPS[document["kind"]] if is_group else document["text"]
     yield Line(depth, document["truth"], text, describe_value(document, flat, catalog), is_group)

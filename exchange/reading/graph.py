@@ -59,7 +59,7 @@ class Trunk:
 
 def seen_edges(person: User) -> EdgeQuerySet:
     """Finds active edges that the person's graph is made of; to be asked for once, and handed on.
-    By id: of a condition with an `or` over two tables Postgres would read all edges."""
+    Names them by id: for an `or` over two tables Postgres would read all edges."""
     edges = Edge.objects.active()
     if is_exchange_operator(person):
         return edges
@@ -80,8 +80,7 @@ def follow_bookings(person: User) -> set[int]:
 
 
 def load_trunk(person: User, edges: EdgeQuerySet) -> Trunk | None:
-    """Loads the trunk of the edges that the person sees; None if they are more than can be
-    drawn."""
+    """Loads the trunk of the edges that the person sees; None if there are too many to draw."""
     return load_whole_trunk() if is_exchange_operator(person) else read_trunk(edges)
 
 

@@ -37,8 +37,7 @@ Visit = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What an edge let pass: `passed` of `sampled` visits of one day; both None where nothing can
-    be said."""
+    """`passed` of `sampled` visits of one day at an edge; both None where nothing can be said."""
 
     edge: Edge
     passed: int | None = None

@@ -82,8 +82,7 @@ Ends = tuple[int, int, int]
 
 
 def find_cheapest(bookings: Iterable[Booking], graph: SavedGraph) -> dict[Ends, Path]:
-    """Finds cheapest paths: one walk for all that begin at the same publisher under the same
-    limit."""
+    """Finds cheapest paths: one walk for all that share their publisher and limit of hops."""
     wanted: dict[tuple[int, int], set[int]] = defaultdict(set)
     for booking in bookings:
         if booking.policy != Booking.Policy.PINNED:

@@ -94,8 +94,7 @@ def find_troubles(person: User, kinds: Sequence[str] = BLOCKING) -> list[Trouble
 
 
 def sum_visits(findings: QuerySet[BookingFinding], causes: Sequence[str]) -> dict[str, int]:
-    """Sums, by cause, what its newest bookings were eligible for on the best of the last counted
-    days."""
+    """Sums, by cause, the eligible visits of its newest bookings on their best counted day."""
     days = last_reported_days()
     if days is None or not causes:
         return {}

@@ -58,8 +58,7 @@ class EdgeCounts:
         return self.by_edge.get(edge_id)
 
     def sum(self, edge_ids: Iterable[int]) -> EdgeCount | None:
-        """Sums over several edges, so of visits at each of them; None if none of them was
-        counted."""
+        """Sums over edges, so of visits at each of them; None if none of them was counted."""
         found = [self.by_edge[pk] for pk in edge_ids if pk in self.by_edge]
         if not found:
             return None

@@ -120,8 +120,7 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
-        """Tells whether it is everything that was counted on these days, but for the choice of a
-        publisher."""
+        """Tells whether it is all that was counted on these days, at any or one publisher."""
         is_narrow = self.campaign is not None or self.text
         return not is_narrow and is_exchange_operator(self.viewer)
 
@@ -130,8 +129,7 @@ class Selection:
         return rows if self.publisher is None else rows.filter(publisher=self.publisher)
 
     def visits(self) -> QuerySet[DailyVisits]:
-        """Chooses the visits that the eligible ones are a part of: for one campaign, where it is
-        booked."""
+        """Chooses the visits that eligible ones are part of: of one campaign, where booked."""
         rows = DailyVisits.objects.filter(day__range=(self.first_day, self.last_day))
         if not is_exchange_operator(self.viewer):
             rows = rows.filter(publisher__in=traded_publishers(self.viewer))

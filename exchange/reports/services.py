@@ -195,8 +195,7 @@ def give_up_silent(*, now: datetime | None = None) -> int:
 
 
 def sweep() -> None:
-    """Fails the run that lost its worker, starts the one whose message was lost; called every
-    minute."""
+    """Fails the run that lost its worker, starts one whose message was lost; every minute."""
     give_up_silent()
     start_next()
 

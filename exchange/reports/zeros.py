@@ -178,8 +178,7 @@ class State:
 
 
 def read_past(campaigns: Iterable[Campaign]) -> dict[int, list[State]]:
-    """Reads states, oldest first. A campaign that was loaded without revisions always was what it
-    is."""
+    """Reads states, oldest first. A campaign without revisions always was what it is."""
     events = apps.get_model("market", "CampaignEvent")._default_manager
     found = events.filter(pgh_obj_id__in=[campaign.pk for campaign in campaigns])
     past: dict[int, list[State]] = defaultdict(list)

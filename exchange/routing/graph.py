@@ -139,8 +139,7 @@ class Graph:
         max_hops: int = MAX_HOPS,
         allows: Callable[[int], bool],
     ) -> list[int]:
-        """Finds the closed edges of which each one alone, were it open, would let a path
-        through."""
+        """Finds the closed edges of which each one alone, were it open, would open a path."""
         is_open = {edge_id: allows(edge_id) for edge_id in self.links}
         forwards: dict[int, list[int]] = {}
         backwards: dict[int, list[int]] = {}

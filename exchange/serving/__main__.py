@@ -165,8 +165,7 @@ class Parent:
         return found
 
     def _end(self) -> int:
-        """Refuses new connections from here on, and ends the children: with a signal, then by
-        force."""
+        """Refuses new connections from here on; ends children with a signal, then by force."""
         for listener in self._listeners():
             listener.close()
         for pid in self._children:

@@ -39,8 +39,7 @@ class Order(StrEnum):
 
 
 class Paths(StrEnum):
-    """Says whether each campaign comes with its path: the cheapest of those that the visit may
-    take."""
+    """Says whether each campaign comes with its path, the cheapest that the visit may take."""
 
     CHEAPEST = "cheapest"
     NONE = "none"

@@ -65,8 +65,7 @@ class BookingRow(msgspec.Struct, frozen=True, gc=False):
         return self.bid_cpm if self.reach else self.net_cpm
 
     def fragment(self) -> tuple[bytes, int]:
-        """Encodes the item; also returns where its path begins: callers who want none get what is
-        before."""
+        """Encodes the item; also returns where the path begins, for callers who want none."""
         item = encode_item(
             Item(
                 self.campaign_id,
@@ -171,8 +170,7 @@ class Bookings:
         self._content = memoryview(content or b"").cast("B")
 
     def items_of(self, index: Snapshot) -> Items:
-        """Makes what the index answers with; raises DirectoryError if it is not of these
-        bookings."""
+        """Makes what the index answers with; raises DirectoryError if it is of another build."""
         offsets = np.frombuffer(self._offsets, np.int64, count=len(self) + 1)
         try:
             return Items(

@@ -144,8 +144,7 @@ class ChangedBookings:
         return prices
 
     def _find(self, booking_ids: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        """Finds rows, and which of them are beside the file: a changed booking is dead in the
-        file."""
+        """Finds rows, and which are beside the file: a changed booking is dead in the file."""
         places = self._ids.searchsorted(booking_ids)
         beside = self._ids.take(places, mode="clip") == booking_ids
         rows = np.where(beside, places + self._size, self._below.rows_of(booking_ids))

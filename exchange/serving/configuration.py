@@ -105,8 +105,7 @@ def read_salt(name: str, kept_in: Path) -> str:
 
 
 def keep_salt(path: Path) -> str:
-    """Writes the salt once, whoever comes first (a link is made whole or not at all), and reads
-    it."""
+    """Reads the salt, and writes it first if there is none: a link is made whole or not at all."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

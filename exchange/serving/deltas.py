@@ -93,8 +93,7 @@ class DeltaLogFolder:
         write_aside(self.path(delta.number), checksum(content) + b"\n" + content)
 
     def read(self, number: int) -> Delta | None:
-        """Reads a record; None as long as it was not written. Raises DirectoryError if it is
-        damaged."""
+        """Reads a record; None while it is not written. Raises DirectoryError if damaged."""
         try:
             content = self.path(number).read_bytes()
         except FileNotFoundError:
@@ -132,8 +131,7 @@ def checksum(content: bytes) -> bytes:
 
 
 def remove_old_logs(directory: SnapshotDirectory, *, keep: str) -> None:
-    """Removes all logs but one. Open files outlive their names: a server that reads one is not
-    disturbed."""
+    """Removes all logs but one. A server that reads one goes on: open files outlive their names."""
     for folder in (directory.root / DELTAS_FOLDER).glob("*"):
         if folder.name != keep:
             shutil.rmtree(folder, ignore_errors=True)

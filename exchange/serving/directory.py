@@ -102,7 +102,7 @@ class SnapshotInfo(FormattedDocument, frozen=True, kw_only=True):
 
 
 def hash_key(text: str) -> str:
-    """Hashes a key. Keys are long and random, so one unsalted round is enough and can be looked
+    """Hashes a key. Keys are long and random: one unsalted round is enough, and can be looked
     up."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -160,8 +160,7 @@ class SnapshotDirectory:
 
     @contextmanager
     def stage(self) -> Iterator[Path]:
-        """Makes a private folder to write a snapshot in; gone afterwards unless `adopt` renamed
-        it."""
+        """Makes a private folder for a new snapshot; it is removed unless `adopt` renamed it."""
         self.root.mkdir(parents=True, exist_ok=True)
         staged = self.root / f"{STAGED_PREFIX}{secrets.token_hex(8)}"
         staged.mkdir()

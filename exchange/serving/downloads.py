@@ -217,8 +217,7 @@ def hash_pieces(pieces: Iterable[bytes]) -> str:
 
 
 def require_log(live: LiveSnapshot, query: str) -> None:
-    """Refuses a log that is not the live one: the same snapshot may go live again with other
-    changes."""
+    """Refuses a log that is not the live one: a snapshot may go live again with other changes."""
     said = parse_qs(query).get("log")
     if said is not None and said[-1] != live.manifest.log_id:
         raise not_found("This log is not the live one. Ask for `live` again.")
@@ -243,8 +242,8 @@ def write_deltas(live: LiveSnapshot, log: DeltaLogFolder | None, after: int) -> 
 
 
 def describe_delta(delta: Delta) -> dict[str, object]:
-    """Describes what `LiveIndex.apply_record` takes, and changed bookings as in the bookings'
-    file."""
+    """Describes what `LiveIndex.apply_record` takes, and changed bookings as their file has
+    them."""
     return {
         "number": delta.number,
         "definitions": delta.definitions,

@@ -189,8 +189,7 @@ class EligibilityService:
         return Answer(write_answer(live, now, body), parts)
 
     def answer_batch(self, caller: Caller, requests: Sequence[msgspec.Raw]) -> Steps[Answer]:
-        """Answers all requests of a batch from one state; a bad one gets its problem in its
-        place."""
+        """Answers a batch from one state; a bad request gets its problem in its place."""
         live = self.require_live()
         now = time.time()
         pace = Pace()
@@ -331,8 +330,7 @@ class EligibilityService:
                 log.flush(at_once=at_once)
 
     def _refresh_keys(self) -> bool:
-        """Reads changed keys. A lost or damaged file revokes none of those that were read
-        before."""
+        """Reads changed keys. A lost or damaged file revokes none of those that were read."""
         mark = mark_of(self._directory, KEYS_FILE)
         if mark is None or mark == self._keys_seen:
             return False

@@ -39,8 +39,7 @@ RETRY_SECONDS = 60.0
 
 
 class Following:
-    """Holds the state: `live` is replaced as one reference; `recovery` says why it is not what is
-    named."""
+    """Holds the state: `live` is replaced as a whole; `recovery` says why it is another one."""
 
     def __init__(self, directory: SnapshotDirectory) -> None:
         self.live: LiveSnapshot | None = None

@@ -159,8 +159,7 @@ def flush_counts(endpoint: str, counts: Counts) -> None:
 
 
 def count_bad(bad: Count[str], part: Part) -> None:
-    """Counts bad attributes, by name only where the catalogue has it: callers cannot make names
-    up."""
+    """Counts bad attributes, by name if the catalogue has it: callers cannot make names up."""
     bad.update(part.malformed)
     if part.has_unknown:
         bad[NOT_IN_CATALOGUE] += 1

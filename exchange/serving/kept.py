@@ -96,8 +96,7 @@ class KeptLog(ABC):
     def __init__(
         self, folders: Sequence[Path], *, most: int, retention: Retention, dropped: Counter
     ) -> None:
-        """Makes a log whose files go into the first of the folders; all of them are kept within
-        bounds."""
+        """Makes a log that writes into the first of the folders, and bounds all of them."""
         self._folders = tuple(folders)
         self._retention = retention
         self._dropped = dropped

@@ -203,8 +203,7 @@ class LiveSnapshot:
         return replace(self.apply([laid]), stopped_after=after)
 
     def apply(self, deltas: list[Delta]) -> LiveSnapshot:
-        """Applies all records in one step, because laying out the changed part anew costs the
-        same."""
+        """Applies all records in one step: laying out the changed part anew costs the same."""
         rows, texts, dead = fold(deltas)
         state = self.opened.changing.apply(
             definitions=fold_definitions(delta.definitions for delta in deltas),
@@ -254,8 +253,7 @@ def find_last_number(directory: SnapshotDirectory, log: DeltaLogFolder) -> int:
 
 
 def is_on_its_way(path: Path) -> bool:
-    """Waits a moment for a record: what it stops is said before it is there. Tells whether it
-    came."""
+    """Waits a moment for a record, whose stops are said before it is there; tells if it came."""
     until = time.monotonic() + ON_ITS_WAY_SECONDS
     while not (is_there := path.exists()) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)

@@ -26,7 +26,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 
 def may_read(address: str, authorization: str, token: str) -> bool:
-    """Lets in whoever has the token, and this machine. A caller whose address a proxy hides has
+    """Lets in the token's holder and this machine. A caller whose address a proxy hides has
     none."""
     expected = f"Bearer {token}".encode()
     if token and secrets.compare_digest(authorization.encode(), expected):
@@ -51,8 +51,7 @@ def collect(service: EligibilityService, *more: Collector) -> bytes:
 
 
 class SnapshotAge(Collector):
-    """The snapshot's age, computed when asked, because an age that is only set grows stale
-    itself."""
+    """The snapshot's age, computed when asked: an age that is only set grows stale itself."""
 
     def __init__(self, service: EligibilityService) -> None:
         self._service = service

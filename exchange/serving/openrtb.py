@@ -40,8 +40,7 @@ def read_impressions(request: Mapping[str, Any], sources: tuple[Source, ...]) ->
 def stream_impressions(
     request: Mapping[str, Any], sources: tuple[Source, ...]
 ) -> Iterator[Impression]:
-    """Reads as `targeting.openrtb.stream_impressions` does, and raises the problem to answer
-    with."""
+    """Reads as `targeting.openrtb.stream_impressions` does; raises the problem to answer with."""
     try:
         yield from openrtb.stream_impressions(request, sources)
     except BidRequestError as error:

@@ -23,8 +23,7 @@ class Buckets:
         self.by_key: dict[str, Bucket] = {}
 
     def take(self, key: str, count: int = 1) -> None:
-        """Takes tokens, or raises the problem. Whoever has a full bucket gets more than it holds,
-        on credit."""
+        """Takes tokens or raises the problem. A full bucket gives more than it holds, on credit."""
         bucket = self.by_key.get(key)
         if bucket is None:
             bucket = self.by_key.setdefault(key, Bucket(self._per_second, self._burst))

@@ -103,7 +103,7 @@ def find_stops(directory: SnapshotDirectory) -> Stops | None:
 
 
 def recover(directory: SnapshotDirectory, current: LiveSnapshot | None) -> LiveSnapshot | None:
-    """Finds the newest state that can be served; None if none is known to be free of what was
+    """Finds the newest state that can be served; None if none is surely free of what was
     stopped."""
     stops, named = find_stops(directory), find_named(directory)
     if stops is None or named is None:
@@ -177,7 +177,7 @@ def is_fled(state: LiveSnapshot, named: Manifest) -> bool:
 
 
 def ask_for_build(directory: SnapshotDirectory, reason: str) -> None:
-    """Asks for a build by a file. A directory that cannot be written to keeps nobody from
+    """Asks for a build by a file; a directory that cannot be written keeps nobody from
     answering."""
     named = find_named(directory)
     request = BuildRequest(

@@ -43,8 +43,7 @@ NONE = np.empty(0, np.int64)
 
 
 class KeptSnapshot(msgspec.Struct, frozen=True):
-    """A snapshot that may be served as it was built: whatever changed since has a number above
-    `floor`."""
+    """A snapshot that may be served as built: whatever changed since has a number above `floor`."""
 
     snapshot_id: str
     read_at: datetime
@@ -150,8 +149,7 @@ def unite(groups: Iterable[bytes]) -> Integers:
 
 
 def once_each(ids: Integers) -> Integers:
-    """Sorts ids and drops repeated ones, as `np.unique` does, in a 17th of its time for half a
-    million."""
+    """Sorts ids, each once: in a 17th of the time of `np.unique` for half a million."""
     ids = np.sort(ids)
     found: Integers = ids[np.diff(ids, prepend=-1) != 0]
     return found

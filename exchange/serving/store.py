@@ -167,8 +167,7 @@ class SnapshotStore:
         return True
 
     def _remove_old(self, directory: SnapshotDirectory, manifest: Manifest) -> None:
-        """Removes snapshots that the builders' directory no longer keeps, and logs before this
-        one."""
+        """Removes snapshots that the builders no longer keep, and logs before this one."""
         kept = {*directory.snapshot_ids(), manifest.snapshot_id}
         for name in self._names(""):
             if SNAPSHOT_ID.fullmatch(name) and name not in kept:
@@ -212,8 +211,7 @@ def find_manifest(directory: SnapshotDirectory) -> Manifest | None:
 
 
 def first_unreadable(log: DeltaLogFolder, number: int) -> int:
-    """Finds the first record to pull; what follows it is pulled again as well, which does no
-    harm."""
+    """Finds the first record to pull; those after it are pulled again, which does no harm."""
     try:
         for delta in log.read_after(number):
             number = delta.number

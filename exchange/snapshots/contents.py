@@ -65,8 +65,7 @@ def write_campaigns(folder: Path, composer: Composer, entries: Iterable[Entry]) 
 
 
 def digest_campaign(composer: Composer, campaign_id: int) -> bytes:
-    """Hashes what a campaign's answers depend on. It must have an entry, so that there is an
-    offer."""
+    """Hashes what a campaign's answers depend on. It must have an entry, and so an offer."""
     row, offer = composer.market.campaigns[campaign_id], composer.offers[campaign_id]
     numbers = (row.advertiser_id, *offer.bid, len(offer.name))
     text = f"{numbers} {offer.name} {offer.conditions}"

@@ -42,8 +42,7 @@ PAUSE_AFTER_FAILURE = timedelta(seconds=60)
 
 
 class DamagedLogError(Exception):
-    """Says that what is live cannot be read, so no record can follow it; a build begins a new
-    log."""
+    """Says that what is live cannot be read: no record can follow it, a build begins a new log."""
 
 
 def snapshot_directory() -> SnapshotDirectory:

@@ -123,8 +123,7 @@ def draft_delta(
 
 
 def with_quarantined(changes: Changes) -> Changes:
-    """Adds what is quarantined where a name changed: it may be what an expression was waiting
-    for."""
+    """Adds what is quarantined where a name changed: an expression may have waited for it."""
     if changes.ids.keys().isdisjoint(NAMED_IN_EXPRESSIONS):
         return changes
     ids = defaultdict(set, {kind: set(found) for kind, found in changes.ids.items()})
@@ -190,8 +189,7 @@ class Drafter:
             yield from self._look_at_paths(self._graph_change)
 
     def _look_at_campaigns(self, campaign_ids: list[int]) -> Iterable[Touched]:
-        """Looks at campaigns one by one only where they are too many together: each costs a
-        query."""
+        """Looks at campaigns one by one where they are too many together: each is a query."""
         if len(campaign_ids) > 1:
             bookings = Booking.objects.filter(campaign_id__in=campaign_ids)
             together = look(f"{len(campaign_ids):,} campaigns changed.", bookings)
@@ -354,8 +352,7 @@ class Drafter:
         )
 
     def _is_readable(self, text: str) -> bool:
-        """Tells whether servers can read the text: they know the snapshot's catalogue, not a newer
-        one."""
+        """Tells whether servers can read the text with their snapshot's catalogue."""
         if self._has_same_catalog:
             return True
         try:

@@ -18,8 +18,7 @@ KEYS_LOCK = 7_301_001
 
 @transaction.atomic
 def publish_keys() -> bool:
-    """Writes the keys; says whether anything changed. The lock keeps an older read from replacing a
-    newer."""
+    """Writes the keys; says whether any changed. A lock keeps an older read from winning."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [KEYS_LOCK])
     keys = ApiKey.objects.usable(timezone.now())

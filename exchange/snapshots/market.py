@@ -164,8 +164,7 @@ def read_edges() -> tuple[list[Link], dict[int, str]]:
 
 
 def read_spare_edges() -> tuple[int, ...]:
-    """Lists closed edges, and the next ids: those of the next edges, as the sequence gives them in
-    turn."""
+    """Lists closed edges, and the ids of the next ones, which the sequence gives in turn."""
     edges = Edge.objects.order_by("id").values_list("id", "is_active", "retired_at")
     closed = [pk for pk, is_active, retired_at in edges if not is_active and retired_at is None]
     last = max((pk for pk, _, _ in edges), default=0)

@@ -90,8 +90,7 @@ class Quarantine:
 
 @transaction.atomic
 def record_quarantine(quarantine: Quarantine, *, is_complete: bool) -> None:
-    """Records what was found. A build looked at everything (`is_complete`), a delta at what
-    changed."""
+    """Records what was found: a build looked at all (`is_complete`), a delta at what changed."""
     known = {(ChangeKind(row.kind), row.object_id): row for row in Quarantined.objects.all()}
     for (kind, object_id), finding in quarantine.found.items():
         Quarantined.objects.update_or_create(

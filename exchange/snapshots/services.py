@@ -43,8 +43,7 @@ MAX_ATTEMPTS = 3
 
 
 def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
-    """Runs a build; False if it is not its turn: it was started before, or another one is
-    running."""
+    """Runs a build; False if it is not its turn: it has begun before, or another one is running."""
     give_up_stale_builds()
     if not claim(build_id=build_id):
         return False
@@ -63,8 +62,7 @@ def run_build(*, build_id: int, listener: Listener = ignore_progress) -> bool:
 
 
 def claim(*, build_id: int) -> bool:
-    """Claims a build by compare-and-set from queued to building; the constraint refuses a second
-    one."""
+    """Claims a build by compare-and-set from queued to building; a constraint allows one only."""
     now = timezone.now()
     waiting = SnapshotBuild.objects.filter(pk=build_id, status=Status.QUEUED)
     try:

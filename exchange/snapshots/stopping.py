@@ -97,8 +97,7 @@ def add_record(stops: Stops, delta: Delta) -> Stops:
 
 
 def add_changes(stops: Stops) -> Stops:
-    """Adds what was saved since and is in no record, under a number above all that a state may
-    have."""
+    """Adds what was saved since and is in no record, under a number above that of any state."""
     with one_moment() as position:
         changes = read_changes(stops.position)
         touched = find_touched(changes)

@@ -94,8 +94,7 @@ def look_between(
 def touch_active(
     why: str, pairs: list[BookedPair], limit: int, count: Callable[[], int]
 ) -> Touched:
-    """Collects active bookings; looks at campaigns only where it decides whether they are too
-    many."""
+    """Collects active bookings; looks at campaigns only where bookings may be too many."""
     if len(pairs) == MANY:
         return Touched(why, {}, set(), count())
     if len(pairs) > limit:

@@ -111,8 +111,7 @@ class Vocabulary:
         return self._compiled[name]
 
     def _check_lists(self, expression: Expression, names: Names) -> None:
-        """Checks conditions on lists; an unknown list keeps its name, and is refused like in every
-        check."""
+        """Checks conditions on lists; an unknown list is refused as every check refuses it."""
         for node in walk(expression.root):
             if isinstance(node, Predicate) and node.list_name is not None:
                 if node.list_name not in names.lists:

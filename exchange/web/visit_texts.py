@@ -84,8 +84,7 @@ def unwrap(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_mistake(text: str, error: json.JSONDecodeError) -> TextProblem:
-    """Describes a mistake. The reader names one character; the word around it is what the person
-    looks for."""
+    """Describes a mistake by the word around the one character that the reader names."""
     word = WORD.match(text, error.pos)
     length = len(word[0]) if word else 1
     said = next((said for start, said in MISTAKES.items() if error.msg.startswith(start)), "")

@@ -25,8 +25,7 @@ NAME_RULES = [
 
 @keep_revisions()
 class Audience(Revised, WithExpression):
-    """A named expression. Its organisation's people use it; one of the operator's, everybody
-    does."""
+    """A named expression, for its organisation's people; one of the operator's, for everybody."""
 
     organisation = models.ForeignKey(
         "accounts.Organisation", on_delete=models.PROTECT, related_name="audiences"

@@ -20,8 +20,7 @@ from exchange.market.uses import note_uses
 def save_audience(
     *, audience: Audience, by: User, expected_version: int | None = None, confirmed: bool = False
 ) -> Audience:
-    """Saves an audience; runs the test visits of campaigns that use it. Failing ones must be
-    confirmed."""
+    """Saves an audience. Failing test visits of campaigns that use it must be confirmed."""
     require_change(by, audience)
     hold_own_names(audience)
     before = lock_before(audience, expected_version)
@@ -62,8 +61,7 @@ def hold_own_names(row: Audience | ValueList) -> None:
 
 
 def refuse_shared_name(row: Audience | ValueList) -> None:
-    """Refuses a name with two meanings: an organisation's own names and the operator's are
-    apart."""
+    """Refuses a name with two meanings: an organisation's own and the operator's are apart."""
     others = type(row)._default_manager.filter(name=row.name, retired_at=None)
     others = others.exclude(pk=row.pk).exclude(organisation_id=row.organisation_id)
     if not row.organisation.is_operator:

@@ -45,8 +45,7 @@ def hold_names(*, of: Iterable[int | None] = (), alone: Iterable[int | None] = (
 
 
 def hold(model: type[Row], ids: Iterable[int | None]) -> dict[int, Row]:
-    """Reads these rows as they are now, and keeps everyone from changing or retiring them
-    meanwhile."""
+    """Reads these rows as they are now, and keeps everyone from changing or retiring them."""
     wanted = sorted({pk for pk in ids if pk is not None})
     if not wanted:
         return {}

@@ -14,7 +14,7 @@ from exchange.market.services.saving import lock_before, one_save, retire, save_
 
 @one_save()
 def save_party(*, party: Party, by: User, expected_version: int | None = None) -> Party:
-    """Saves a party. Only one whose expressions use no name of its organisation may change it."""
+    """Saves a party. One whose expressions use names of its organisation must stay in it."""
     require_change(by, party)
     before = lock_before(party, expected_version)
     party.full_clean()
@@ -37,8 +37,8 @@ def retire_party(*, party: Party, by: User, expected_version: int | None = None)
 
 
 def refuse_to_lose_names(party: Party) -> None:
-    """Refuses to move a party whose expressions use names of its organisation: they would be
-    lost."""
+    """Refuses to move a party whose expressions use its organisation's names: it would lose
+    them."""
     count = count_uses_of_organisation(party)
     if count:
         raise ValidationError(

@@ -30,8 +30,7 @@ NOT_GRANTED = frozenset({"40P01", "55P03"})
 
 
 class StaleSaveError(ValidationError):
-    """Says that somebody saved meanwhile. `yours` is what was to be saved, `theirs` what is there
-    now."""
+    """Says that somebody saved meanwhile: `yours` was to be saved, `theirs` is there now."""
 
     def __init__(self, yours: Revised, theirs: Revised, expected_version: int) -> None:
         super().__init__(

@@ -33,8 +33,7 @@ MAX_VISITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a test visit showed. `is_eligible` is about the campaign's expression alone: no path, no
-    flight."""
+    """What a test visit showed: `is_eligible` by the expression alone, without path and flight."""
 
     test_visit: TestVisit
     is_eligible: bool
@@ -64,8 +63,7 @@ class FailingVisitsError(ValidationError):
 def save_test_visit(
     *, test_visit: TestVisit, by: User, expected_version: int | None = None
 ) -> TestVisit:
-    """Saves a test visit. It may fail when it is saved: that is how a wrong campaign is shown to be
-    wrong."""
+    """Saves a test visit, also one that fails: it shows that a campaign is wrong."""
     require_change(by, test_visit)
     hold_campaign(test_visit)
     before = lock_before(test_visit, expected_version)

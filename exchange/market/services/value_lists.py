@@ -45,8 +45,7 @@ class BadValueError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class CleanValues:
-    """Values sorted, without repetition; `duplicate_count` of those that were given are left
-    out."""
+    """Values sorted, each once; `duplicate_count` of those that were given are left out."""
 
     values: Values
     duplicate_count: int
@@ -168,8 +167,7 @@ def retire_value_list(
 
 
 def compare_values(*, value_list: ValueList, values: Iterable[str | int]) -> ValuesDifference:
-    """Finds what saving these values would add and remove; raises `ValidationError` like the
-    save."""
+    """Finds what saving these values would add and remove; raises `ValidationError` like it."""
     current: Values = () if value_list._state.adding else current_values(value_list)
     given = clean_whole(value_list, values)
     return replace(difference_of(current, given.values), duplicate_count=given.duplicate_count)

@@ -105,8 +105,7 @@ def write_problem(problem: ProblemError) -> Reply:
 def write_head(
     date: bytes, status: HTTPStatus, fields: Mapping[str, str], *, keeps_alive: bool
 ) -> bytes:
-    """Writes an answer's head. Says `keep-alive`, because callers of HTTP/1.0 take silence for a
-    no."""
+    """Writes a head, with `keep-alive` for callers of HTTP/1.0, who take silence for a no."""
     lines = [HEAD % (status.value, status.phrase.encode(), date)]
     lines += [f"{name}: {value}\r\n".encode("latin-1") for name, value in fields.items()]
     lines.append(b"Connection: keep-alive\r\n\r\n" if keeps_alive else b"Connection: close\r\n\r\n")

@@ -275,8 +275,7 @@ class RequestReader:
             self.ready.append(request)
 
     def _find_fault(self, request: Request, headers: dict[bytes, bytes]) -> ProblemError | None:
-        """Finds what makes it unclear where the request ends or whose it is, or is too much of
-        it."""
+        """Finds what makes it unclear where the request ends or whose it is, or is too much."""
         if self._head_bytes + len(self._target) > self._head_limit or len(headers) > MOST_HEADERS:
             return head_too_large(self._head_limit)
         if request.speaks_1_0:

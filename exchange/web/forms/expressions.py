@@ -29,8 +29,7 @@ class ExpressionForm(SavingForm):
         return None
 
     def is_stopped(self) -> bool:
-        """Tells whether what is saved serves nothing: it may keep a text that no longer
-        compiles."""
+        """Tells whether what is saved serves nothing: it may keep a text that is now wrong."""
         return False
 
     def clean_expression(self) -> str:

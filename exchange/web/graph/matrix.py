@@ -94,8 +94,7 @@ class Pair:
 
 
 def list_pairs(matrix: Matrix) -> list[Pair]:
-    """Lists pairs, those that lose most visits first, those of most edges while nothing is
-    counted."""
+    """Lists pairs: those that lose most visits first, or have most edges if nothing is counted."""
     names = dict(matrix.sellers) | dict(matrix.buyers)
     pairs = [
         Pair(names[seller], names[buyer], cell) for (seller, buyer), cell in matrix.cells.items()

@@ -225,8 +225,7 @@ def drawing_order(line: Line) -> tuple[bool, float]:
 
 
 def place_columns(content: Content, beside: int) -> tuple[list[float], list[float], float]:
-    """Finds left edges and widths, and the width of all: columns share what their labels leave
-    free."""
+    """Finds left edges, widths, and the width of all: columns share what labels leave free."""
     widths: list[float] = []
     for slots in content.drawing.columns:
         nodes = [slot.node for slot in slots if is_node(slot)]

@@ -62,8 +62,7 @@ def picture_around(person: User, around: Around) -> Picture:
 
 
 def name_columns(count: int) -> list[str]:
-    """Writes titles: the database knows publishers, intermediaries and advertisers, no finer
-    words."""
+    """Writes titles; the database knows publishers, intermediaries, and no finer words."""
     inner = [*ORDINALS, *("Further" for _ in range(count))][: max(0, count - 2)]
     titles = ["Publishers", *(f"{ordinal} intermediaries" for ordinal in inner)]
     return [*titles, "Last intermediaries"][:count]

@@ -89,8 +89,7 @@ ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
 
 
 def list_of(name: KindName, icon: str = "", **limits: Any) -> Item:
-    """Makes the item of a kind's list; its icon is called as its addresses begin, if nothing is
-    said."""
+    """Makes the item of a kind's list; by default its icon is called as its addresses begin."""
     kind = KINDS[name]
     return Item(kind.label, kind.url_name("list"), icon or kind.folder, kind.folder, **limits)
 
@@ -187,8 +186,7 @@ def badge(status: str, label: str = "") -> SafeString:
 
 @register.filter
 def status_badge(row: Campaign | Booking) -> SafeString:
-    """Writes the badge of a row that comes with its status (`findings.status`), and why it does not
-    serve."""
+    """Writes a row's status (it comes with `findings.status`), and why it does not serve."""
     label = Status(row.standing).label
     reason = tell_reason(row)
     said = format_html(' <span class="soft small">{}</span>', reason) if reason else ""

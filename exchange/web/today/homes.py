@@ -86,6 +86,5 @@ def tell_all(tellers: Iterable[Teller], person: User) -> Iterator[Matter]:
 
 
 def by_stake(matter: Matter) -> tuple[bool, int]:
-    """Orders rows: what is urgent without known visits (a failed build) comes first, then by
-    visits."""
+    """Orders rows: urgent ones without known visits (a failed build) first, then by visits."""
     return not (matter.is_urgent and matter.visits is None), -(matter.visits or 0)

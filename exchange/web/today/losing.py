@@ -146,8 +146,7 @@ def tell_falls(person: User) -> Iterator[Matter]:
 
 
 def tell_build(_: User) -> Iterator[Matter]:
-    """Tells a failed build: what was saved since may not be served; ad servers go on with the state
-    before."""
+    """Tells a failed build; ad servers go on with the snapshot before and every change since."""
     last = SnapshotBuild.objects.order_by("-pk").defer("skipped").first()
     if last is not None and last.status == SnapshotBuild.Status.FAILED:
         yield Matter(

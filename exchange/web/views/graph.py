@@ -170,8 +170,7 @@ def find_party(person: User, edges: EdgeQuerySet, pk: int) -> Party:
 
 
 def find_parties(person: User, edges: EdgeQuerySet, text: str) -> dict[str, Any]:
-    """Finds parties by name: publishers and intermediaries before advertisers, of whom there are
-    most."""
+    """Finds parties by name; advertisers last, of whom there are most."""
     named = seen_parties(person, edges).search(text)
     if not named.exists():
         return {"parties": [], "count": "0"}

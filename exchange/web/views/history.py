@@ -85,8 +85,7 @@ def read_before(request: HttpRequest) -> int | None:
 
 
 def read_steps(row: Revised, before: int | None) -> list[Step]:
-    """Reads steps, newest first; one more than a page, to compare the last one with and to know of
-    more."""
+    """Reads steps, newest first; one more than a page, to compare the last one with."""
     revisions = revisions_of(row, limit=PAGE_SIZE + 2, before=before)
     catalog = load_catalog()
     steps = [

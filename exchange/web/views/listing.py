@@ -38,8 +38,7 @@ def person_of(request: HttpRequest) -> User:
 
 
 def seed_of(request: HttpRequest) -> bytes | None:
-    """Makes what a form that makes a secret draws it from: the same for a form that is sent
-    again."""
+    """Makes the seed of a form that makes a secret: the same one when the form is sent again."""
     token = request.POST.get(TOKEN_FIELD, "")
     left_out = {TOKEN_FIELD, "csrfmiddlewaretoken"}
     filled = [(name, values) for name, values in request.POST.lists() if name not in left_out]

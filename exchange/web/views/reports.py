@@ -60,8 +60,7 @@ def report_context(selection: Selection, sort: Sort) -> dict[str, Any]:
 
 
 def find_without(request: HttpRequest, report: Report) -> dict[str, Any]:
-    """Finds what has no eligible visit, and why: the one campaign that was asked for, or all of
-    those."""
+    """Finds what has no eligible visit, and why: the campaign that was asked for, or all."""
     selection = report.selection
     if selection.campaign is None:
         before = request.GET.get("before", "")

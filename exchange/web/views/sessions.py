@@ -31,8 +31,7 @@ class LogIn(LoginView):
         return super().get(request, *args, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Logs in. What was right, or was not even heard because the name is locked, does not
-        count."""
+        """Logs in and counts failures, but not what was unheard because the name is locked."""
         if not request.POST.get("username") or not request.POST.get("password"):
             return super().post(request, *args, **kwargs)
         try:

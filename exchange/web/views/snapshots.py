@@ -192,8 +192,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def list_figures(found: Comparison) -> list[tuple[str, str, str]]:
-    """Lists the same figures of both: how much there is, how much of it is shared, how large it
-    is."""
+    """Lists the same figures of both: how much there is, how much is shared, how large it is."""
     rows = []
     for label, read in FIGURES.items():
         rows.append((label, read(found.before), read(found.after)))

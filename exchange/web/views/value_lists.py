@@ -139,8 +139,7 @@ def edit_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse
 
 @require_POST
 def compare_value_list(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """Shows what saving would add and remove, while the form stays as it is, with its file
-    chosen."""
+    """Shows what saving would add and remove; the form stays as it is, with its file chosen."""
     value_list, form = open_form(request, person_of(request), pk)
     context: dict[str, Any] = {}
     if form.is_valid():

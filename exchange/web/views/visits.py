@@ -120,8 +120,7 @@ def leave_out_others(document: dict[str, Any], person: User) -> None:
 
 
 def name_paths(items: list[dict[str, Any]], person: User) -> None:
-    """Puts names of parties on paths, and leaves out a net CPM that would tell somebody else's
-    fee."""
+    """Puts names of parties on paths, and drops a net CPM that would tell another's fee."""
     wanted = {seller_id for item in items for seller_id in item["path"]}
     parties = {party.seller_id: party for party in Party.objects.filter(seller_id__in=wanted)}
     for item in items:
@@ -142,8 +141,7 @@ def find_own(campaign_ids: set[int], person: User) -> set[int]:
 def explain(
     campaign: Campaign, publisher: Party, given: GivenVisit, person: User
 ) -> dict[str, Any]:
-    """Explains a campaign; `is_served` is what ad servers are answered about it; None: nothing
-    yet."""
+    """Explains a campaign; `is_served` is what ad servers are answered; None: nothing yet."""
     explanation = explain_campaign(
         campaign=campaign, publisher=publisher, visit=given.flat, viewer=person, at=given.at
     )
