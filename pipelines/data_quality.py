@@ -1,4 +1,4 @@
-"""Job: what the day's traffic carries: how full each attribute is, with what, and what is odd.
+"""Job: tells what the day's traffic carries: how full each attribute is, of what, and what is odd.
 
 attributes   per attribute: filled, of a wrong type, outside its domain, different values,
              and how far its fill rate is from the median of the seven days before
@@ -62,7 +62,7 @@ PROFILE = StructType(
         StructField("visits", LongType()),
     ]
 )
-# Those whose values are counted: of the others nearly every visit has its own.
+# Types whose values are counted; of the others, nearly every visit has a value of its own.
 COUNTABLE = {
     AttributeType.BOOLEAN,
     AttributeType.INTEGER,
@@ -96,7 +96,7 @@ def compute(day: DayInput) -> Tables:
 
 @dataclass(frozen=True, slots=True)
 class ProfileVisits:
-    """For `map_visits`: rows of PROFILE, summed up within a batch."""
+    """Makes rows of PROFILE, summed up within a batch, for `map_visits`."""
 
     types: dict[str, str]
 
@@ -140,7 +140,8 @@ def count_cells(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def fits(found: pa.DataType, kind: str) -> bool:
-    """Says whether a column can carry an attribute's values; moments are read value by value."""
+    """Tells whether a column can carry an attribute's values. Every column can carry times, which
+    are read value by value."""
     kinds = pa.types
     is_set = kinds.is_list(found)
     element = found.value_type if is_set else found
@@ -158,7 +159,7 @@ def fits(found: pa.DataType, kind: str) -> bool:
 
 
 def sum_said(profile: DataFrame) -> DataFrame:
-    """Sums up what is filled; a value of a wrong type is missing in its column."""
+    """Sums up, per attribute, the visits that fill it and those with a value of a wrong type."""
     sums = [
         sf.sum(sf.when(column("said") == said, column("visits")).otherwise(0)).alias(name)
         for said, name in ((FILLED, "filled"), (WRONG, "wrong_type"))
@@ -186,7 +187,7 @@ def count_values(day: DayInput, values: DataFrame, domains: list[tuple[str, str]
 
 
 def rank_values(values: DataFrame) -> DataFrame:
-    """Ranks values by visits; not of users, whose hashes are nobody's business here."""
+    """Ranks values by visits; leaves out users, whose hashes are nobody's business here."""
     by_visits = Window.partitionBy("attribute").orderBy(sf.desc("visits"), "value")
     ranked = values.where(column("attribute") != USER).withColumn(
         "rank", sf.row_number().over(by_visits)
@@ -195,7 +196,7 @@ def rank_values(values: DataFrame) -> DataFrame:
 
 
 def add_drift(day: DayInput, described: DataFrame) -> DataFrame:
-    """Compares fill rates with the days before; without one there is no drift to tell."""
+    """Compares fill rates with the days before; without such a day, drift is null."""
     days = [day.day - timedelta(days=back) for back in range(1, DAYS_BEFORE + 1)]
     tables = [day.store(NAME).read(each, "attributes", ATTRIBUTES) for each in days]
     nothing = day.spark.createDataFrame([], ATTRIBUTES)

@@ -78,7 +78,7 @@ def word_predicate(
     if kind == Test.PRESENT:
         return f"{attribute} is {'missing' if negated else 'present'}"
     if kind == Test.COUNT_LESS_EQUAL and values[0] < 0:
-        return f"count({attribute}) {COMPARISONS[Test.LESS, negated]} 0"  # no count is written as -1
+        return f"count({attribute}) {COMPARISONS[Test.LESS, negated]} 0"  # -1 is no count
     if kind in (Test.COUNT_EQUAL, Test.COUNT_LESS_EQUAL):
         return f"count({attribute}) {COMPARISONS[kind, negated]} {values[0]}"
     literals = [word_value(type_name, value) for value in values]
