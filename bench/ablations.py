@@ -1,6 +1,6 @@
-"""The paper's design options, each with one switch away: `python -m bench ablations`.
+"""Measures the A-Tree paper's ideas, each switched off in turn: `python -m bench ablations`.
 
-The paper's tree as its figures 8 to 10 take it apart (sharing and multitree, reorganisation and
+It takes the paper's tree apart as figures 8 to 10 do (sharing and multitree, reorganisation and
 self-adjustment, zero suppression and propagation on demand), beside the index that the platform
 uses and a compiled scan. Names of workloads may follow `python -m bench.ablations`.
 
@@ -95,7 +95,7 @@ def measure(name: str) -> None:
 def time_matches(
     matches: Mapping[str, Match], visits: list[dict[str, Any]]
 ) -> dict[tuple[str, bool], float]:
-    """Median microseconds by option and whether the visit is empty."""
+    """Measures the median microseconds of a match, by option and by whether the visit is empty."""
     contestants: dict[tuple[str, bool], Contestant] = {
         (option, is_empty): (match, [{}] * 5 if is_empty else visits)
         for option, match in matches.items()

@@ -1,7 +1,7 @@
-"""Every address of the exchange with what to ask there: real objects, small, usual and large ones.
+"""Lists what to ask at every address of the exchange: real objects, small, usual and large ones.
 
-What is not asked is named in `LEFT_OUT` with its reason; a test holds both against the addresses
-that there are.
+`LEFT_OUT` names what is not asked, with the reason; a test holds both against the addresses that
+there are.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ LEFT_OUT_ENDINGS = {"_add": "nobody adds rows there", "_delete": "nobody deletes
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request; `what` tells which object or search. With `data` it is posted, as a page's
-    script does, and nothing is saved."""
+    """One request; `what` says which object or search it is about. With `data` it is posted, as a
+    page's script does; it saves nothing."""
 
     name: str
     what: str
@@ -112,7 +112,7 @@ def is_left_out(name: str) -> bool:
 
 
 def ask_all(person: User) -> Iterator[Question]:
-    """What this person would be shown."""
+    """Asks at every address that is not left out, for what this person may see."""
     for name in sorted(find_names()):
         if not is_left_out(name):
             yield from ask(name, person)
@@ -154,7 +154,7 @@ def see(rows: QuerySet[Any], person: User, is_edit: bool) -> QuerySet[Any]:
 
 
 def first_of(**ordered: QuerySet[Any]) -> Picked:
-    """The first row of each query that has one, each row once."""
+    """Picks the first row of each query that has one, each row once."""
     seen: set[int] = set()
     for what, rows in ordered.items():
         row = rows.first()
@@ -211,7 +211,7 @@ def pick_bookings(person: User, is_edit: bool) -> Picked:
 
 
 def pick_used(model: type[Model], prefix: str, key: str) -> Callable[[User, bool], Picked]:
-    """The one that most campaigns use, the first and the last."""
+    """Picks the row that most campaigns use, the first and the last."""
 
     def pick(person: User, is_edit: bool) -> Picked:
         rows: QuerySet[Any] = see(model._default_manager.all(), person, is_edit).order_by("pk")
@@ -219,7 +219,7 @@ def pick_used(model: type[Model], prefix: str, key: str) -> Callable[[User, bool
         words = [
             word.removeprefix(prefix) for found in uses for word in found if word.startswith(prefix)
         ]
-        plain = [word for word in words if ":" not in word]  # not how a list is used
+        plain = [word for word in words if ":" not in word]  # others say how a list is used
         common = max(set(plain), key=plain.count) if plain else None
         most = rows.filter(**{key: common}) if common else rows.none()
         return first_of(most_used=most, first=rows, last=rows.order_by("-pk"))
@@ -250,7 +250,7 @@ PICKS: dict[str, Callable[[User, bool], Picked]] = {
 }
 
 
-# Lists, with their searches and filters, and the page behind the first.
+# Lists, with their searches and filters, and later pages.
 
 SEARCHES = {
     "party-list": ["q=a", "q=nothing+like+it", "kind=advertiser"],
@@ -311,7 +311,7 @@ def find_filter(side: str, person: User) -> int | None:
     return pk
 
 
-# What a page's script asks, and pages that take something else than one object.
+# Questions of a page's script, and pages that are about something else than one object.
 
 VISIT = {"geo": {"country": "USA"}, "device": {"type": "phone"}, "user": {"age": 34}}
 
@@ -331,7 +331,7 @@ def ask_sides(name: str, _: User) -> Iterator[Question]:
 
 
 def ask_visit(name: str, person: User) -> Iterator[Question]:
-    """The page, its link from a campaign, and answers with an explanation for each policy."""
+    """Asks for the page, as linked from a campaign, and for an explanation for each policy."""
     address = reverse(name)
     yield Question(name, "", address)
     bookings = owned(Booking.objects.active(), person).order_by("-pk")
@@ -393,7 +393,7 @@ def ask_of_campaign(name: str, person: User) -> Iterator[Question]:
 
 
 def ask_graph(name: str, person: User) -> Iterator[Question]:
-    """Of parties and of edges that are drawn."""
+    """Asks for parties and edges that the graph draws."""
     picked = pick_edges if name == "graph-edge-drawer" else pick_parties
     for what, row in picked(person, False):
         if getattr(row, "is_active", True):
@@ -442,7 +442,7 @@ def ask_nothing_there(name: str, _: User) -> Iterator[Question]:
 
 
 def ask_explanation(name: str, person: User) -> Iterator[Question]:
-    """By the key of an ad server, which `ask_pages` sends along."""
+    """Asks for explanations as ad servers do; `bench.pages` sends the key along."""
     for what, booking in first_of(
         **{
             policy: owned(Booking.objects.active(), person).filter(policy=policy).order_by("-pk")
@@ -489,7 +489,7 @@ SPECIAL: dict[str, Callable[[str, User], Iterator[Question]]] = {
 }
 
 
-# Django's own look into the tables.
+# Django's own pages of the tables.
 
 
 def ask_admin(name: str, person: User) -> Iterator[Question]:

@@ -1,4 +1,4 @@
-"""Bid requests of OpenRTB 2.6 made from logged visits: the reverse of `exchange.serving.openrtb`.
+"""Makes OpenRTB 2.6 bid requests from logged visits: the reverse of `exchange.serving.openrtb`.
 
 A request has what real ones have beside what expressions ask for: blocked lists, a consent string
 with hundreds of vendors, a native request (JSON in a text), agents and their hints. What OpenRTB
@@ -44,7 +44,7 @@ AGENTS = {
     "safari": WEBKIT + "Version/17.6 Safari/605.1.15",
     "firefox": "Mozilla/5.0 ({}; rv:132.0) Gecko/20100101 Firefox/132.0",
 }
-# What has client hints; the others are known by their agents alone.
+# Browsers that send client hints; the others are known by their agents alone.
 BRANDS = {
     "chrome": "Google Chrome",
     "edge": "Microsoft Edge",
@@ -56,12 +56,12 @@ NATIVE = (
 )
 BLOCKED_CATEGORIES = ["IAB7-39", "IAB8-18", "IAB8-5", "IAB9-9", "IAB25", "IAB26"]
 BLOCKED_ADVERTISERS = ["casino.example", "rival-news.example", "payday.example"]
-# A sixth of all have several.
+# How many imps requests have: a sixth of them have several.
 IMPS = (1,) * 25 + (2,) * 3 + (3,) + (4,)
 
 
 def draw_bid_requests(visits: Sequence[Visit], seed: int = 1) -> Iterator[Objects]:
-    """One of each visit; further imps are those of other visits on the same kind of page."""
+    """Makes one request of each visit; further imps are other visits' on the same channel."""
     chosen = random.Random(seed)
     by_channel: dict[object, list[Visit]] = {}
     for visit in visits:
@@ -72,7 +72,7 @@ def draw_bid_requests(visits: Sequence[Visit], seed: int = 1) -> Iterator[Object
 
 
 def make_bid_request(visit: Visit, *others: Visit) -> Objects:
-    """The visit's; of the others it has an imp each."""
+    """Makes a request of a visit, with one more imp for each of the others."""
     place = "app" if visit.get("imp.channel") == "app" else "site"
     return known(
         id=visit.get("visit_id"),
@@ -96,7 +96,7 @@ def make_bid_request(visit: Visit, *others: Visit) -> Objects:
 
 
 def known(**fields: Any) -> Objects:
-    """Without what nobody knows."""
+    """Makes an object of the fields that are known."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -105,7 +105,7 @@ def flag(value: Any) -> Any:
 
 
 def number_of(visit: Visit, name: str) -> object:
-    """A value that OpenRTB has no number for is sent as it is."""
+    """Gives OpenRTB's number for a value; a value that has none is sent as it is."""
     value = visit.get(name)
     return NUMBERS[name].get(value, value)
 
@@ -219,7 +219,7 @@ def make_content(visit: Visit) -> Objects | None:
 
 
 def make_data(segments: Sequence[str] | None) -> list[Objects] | None:
-    """'provider:id' and 'provider:taxonomy:id' as their provider sends them."""
+    """Groups segments ('provider:id', 'provider:taxonomy:id') as their providers send them."""
     by_provider: dict[tuple[str, str], list[Objects]] = {}
     for segment in segments or ():
         provider, _, rest = segment.partition(":")
@@ -255,7 +255,7 @@ def make_device(visit: Visit) -> Objects:
 
 
 def make_agent(visit: Visit) -> str | None:
-    """An app's own one names no browser."""
+    """Writes the user agent; that of an app names no browser."""
     browser, system = visit.get("device.browser"), visit.get("device.os")
     platform = PLATFORMS.get(str(system), "X11; Linux x86_64")
     if browser is not None:
@@ -329,7 +329,7 @@ def make_source(visit: Visit) -> Objects:
 
 
 def write_consent(purposes: Sequence[int], vendors: Sequence[int]) -> str:
-    """A core segment of TCF 2: consent as given, the same vendors by legitimate interest."""
+    """Writes a core segment of TCF 2: consent as given, the same vendors by legitimate interest."""
     deciseconds = 17_300_000_000
     head = [(2, 6), (deciseconds, 36), (deciseconds, 36), (31, 12), (1, 12), (1, 6)]
     head += [(4 << 6 | 13, 12), (120, 12), (4, 6), (1, 1), (0, 1), (0, 12)]

@@ -1,4 +1,4 @@
-"""Conditions of campaigns and edges, and visits, for sets whose expressions contain one another.
+"""Makes campaigns, edges and visits for sets whose expressions contain one another.
 
 Edges are true of about half of all visits, campaigns of about a third; some campaigns name a rare
 segment, page or city.

@@ -1,8 +1,8 @@
-"""The demo exchange at any size as a snapshot directory, made without Postgres.
+"""Makes the demo exchange, at any size, as a snapshot directory without Postgres.
 
-The same generator, composer and writers as a build's, with the demo's audiences and its bookings in
-the demo's shares (a third pinned, a third on the cheapest path, a third on any); kept in a folder
-per size, because a million bookings take minutes. The same numbers always give the same exchange.
+It uses the generator, the composer and the writers of a build, the demo's audiences, and bookings
+in the demo's shares (a third pinned, a third on the cheapest path, a third on any). Each size is
+kept in a folder, because a million bookings take minutes. The same day gives the same exchange.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ LARGE_GRAPH = GraphSize(
 )
 CHUNK_ENTRIES = 20_000
 OPERATOR = 1
-FORM = 2  # of what is kept: another one is made anew
+FORM = 2  # of what is kept; raise it when that changes, so that it is made anew
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeSize:
-    """Either so many campaigns, as the demo counts, or so many bookings."""
+    """How large an exchange is: by campaigns, as the demo counts, or by bookings."""
 
     name: str
     graph: GraphSize
@@ -93,7 +93,8 @@ BOOKINGS_1M = ExchangeSize("1,000,000 bookings", LARGE_GRAPH, bookings=1_000_000
 
 
 def open_exchange(size: ExchangeSize, cache: Path) -> SnapshotDirectory:
-    """The directory with this exchange live and one key for all its publishers."""
+    """Opens a directory with this exchange live and one key for all its publishers; makes it first
+    if it is not kept."""
     today = datetime.now(UTC).date()
     graph = build_graph(SEED, size.graph)
     directory = SnapshotDirectory(cache / f"{size.name.replace(' ', '-')}-{FORM}-{today}")
@@ -107,7 +108,7 @@ def open_exchange(size: ExchangeSize, cache: Path) -> SnapshotDirectory:
 
 
 def write_keys(directory: SnapshotDirectory, graph: Graph) -> None:
-    """One key for all publishers, and for the snapshot."""
+    """Writes one key, which may ask for all publishers and fetch the snapshot."""
     publishers = tuple(graph.parties[place].seller_id for place in graph.publishers)
     scopes = (ELIGIBILITY_READ, SNAPSHOT_READ)
     directory.write_keys({hash_key(KEY): KeyEntry(publishers, LATER, scopes)})
@@ -171,7 +172,7 @@ def book(booking_id: int, campaign_id: int, publisher: int, routing: Routing) ->
 
 
 def write_lists(expression: str) -> str:
-    """With their values: a list's are in the database, and there is none."""
+    """Writes lists' values in place of their names, because there is no database to keep them."""
 
     def write(found: re.Match[str]) -> str:
         return texts(sorted(LISTS[found[1]][1]))
@@ -193,7 +194,8 @@ def as_row(campaign: Campaign, expression: str) -> CampaignRow:
 def write_exchange(
     directory: SnapshotDirectory, market: Market, sampled: Sequence[dict[str, Any]] = ()
 ) -> str:
-    """`sampled`: visits to learn truth rates from, as a build does before the first report."""
+    """Writes the market as a snapshot, and returns its id. It learns truth rates from the `sampled`
+    visits, as a build does before the first report."""
     composer = Composer(market)
     index = ATree(open_catalog(market.catalog))
     for name, expression in composer.definitions():
@@ -214,7 +216,7 @@ def write_exchange(
 
 
 def draw_rows(count: int) -> list[dict[str, Any]]:
-    """At least so many visits of yesterday, in the order of their times."""
+    """Draws at least so many visits of yesterday, in the order of their times."""
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     rows: list[dict[str, Any]] = make_day(
         open_source(SEED, count + count // 10), yesterday
@@ -227,7 +229,7 @@ def as_indexed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def draw_questions(size: ExchangeSize, *, count: int) -> list[Question]:
-    """Whole visits of yesterday, at all publishers of the exchange."""
+    """Draws whole visits of yesterday, at all publishers of the exchange."""
     graph = build_graph(SEED, size.graph)
     sellers = [graph.parties[place].seller_id for place in graph.publishers]
     return ask_rows(draw_rows(count), sellers)[:count]

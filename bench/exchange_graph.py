@@ -1,6 +1,6 @@
-"""An exchange in layers, with bookings of every policy: the workload of `bench.routing`.
+"""Makes an exchange in layers, with bookings for every policy: the workload of `bench.routing`.
 
-    publishers -> 700 first -> 700 second -> 600 last intermediaries -> advertisers
+    publishers -> first -> second -> last intermediaries -> advertisers
 
 Some edges skip a layer. Edges are true of about half of all visits, campaigns of about a third; a
 campaign is booked with several publishers. The same numbers always give the same exchange.
@@ -62,7 +62,7 @@ class Exchange:
 
     @property
     def next_edge(self) -> int:
-        """The id of one that may come."""
+        """Gives the id that the next edge will have."""
         return len(self.links) + 1
 
     @property
@@ -102,7 +102,8 @@ class Booked:
     visits: list[dict[str, Any]]
 
     def cheapest(self, bookings: Iterable[Booking]) -> dict[tuple[int, int], Path]:
-        """By publisher and advertiser of these bookings, whatever the expressions say."""
+        """Finds the cheapest path for each publisher and advertiser of these bookings, whatever the
+        expressions say."""
         links = self.exchange.links
         graph = RouteGraph({party: f"{party:06}" for party in self.exchange.parties}, links)
         truths = dict.fromkeys(self.exchange.edges, True)
@@ -158,7 +159,8 @@ def connect_all(chosen: random.Random, size: Size) -> Exchange:
 
 
 def draw_bookings(chosen: random.Random, exchange: Exchange) -> Iterator[Booking]:
-    """Along random walks from a publisher to an advertiser, of three to five hops."""
+    """Draws bookings along random walks from a publisher to an advertiser, of three to five
+    hops."""
     for _ in range(exchange.size.bookings):
         while True:
             publisher = party = chosen.randrange(exchange.size.publishers)
@@ -179,7 +181,7 @@ def draw_visit(chosen: random.Random, size: Size) -> dict[str, Any]:
 
 
 def write_wide(chosen: random.Random) -> str:
-    """True of most visits."""
+    """Writes a condition that is true of most visits."""
     name, half = f"a{chosen.randrange(ATTRIBUTES)}", VALUES // 2
     return chosen.choice(
         (
@@ -209,7 +211,7 @@ def write_values(chosen: random.Random, count: int) -> str:
 
 
 def write_groups(chosen: random.Random, count: int, widest: int, narrow: float) -> str:
-    """An AND of small ORs."""
+    """Writes an AND of small ORs: `count` conditions, at most `widest` in each OR."""
     groups = []
     while count > 0:
         size = min(count, chosen.randint(1, widest))

@@ -1,4 +1,4 @@
-"""Ad servers are asked at a steady rate while everything that can go wrong beside them does.
+"""Asks the ad servers' endpoint at a steady rate while everything that can go wrong beside it does.
 
 The product is the one that `make run` starts, with its demo exchange (a third of the bookings under
 each policy); the requests are whole visits of the demo's own log at all publishers, thousands of
@@ -91,7 +91,7 @@ class Person:
             response.read()
 
     def read_slowly(self, path: str, seconds: float) -> None:
-        """A download that is taken a kilobyte at a time."""
+        """Downloads a kilobyte at a time."""
         with self._opener.open(self._root + path, timeout=120) as response:
             until = time.monotonic() + seconds
             while time.monotonic() < until and response.read(1024):
@@ -106,7 +106,7 @@ class Person:
 
 @contextmanager
 def busy_people(work: Callable[[], object], count: int) -> Iterator[None]:
-    """So many people who do it at the same time; what comes of it is not asked."""
+    """Lets so many people do the work at the same time, and does not ask what comes of it."""
 
     def do() -> None:
         with suppress(OSError):
@@ -121,7 +121,7 @@ def busy_people(work: Callable[[], object], count: int) -> Iterator[None]:
 
 @contextmanager
 def hung(server: str, product: Product) -> Iterator[None]:
-    """SIGSTOP: it accepts connections and says nothing."""
+    """Stops a server by SIGSTOP: it accepts connections and says nothing."""
     (running,) = (each for each in product.servers.running if each.program.name == server)
     os.killpg(running.process.pid, signal.SIGSTOP)
     try:
@@ -132,7 +132,7 @@ def hung(server: str, product: Product) -> Iterator[None]:
 
 @contextmanager
 def redis_hung(product: Product) -> Iterator[None]:
-    """While people look for campaigns."""
+    """Hangs Redis while people look for campaigns."""
     person = Person(product, "operator")
     with hung("valkey", product), busy_people(lambda: person.get("/campaigns/"), 6):
         yield
@@ -140,7 +140,7 @@ def redis_hung(product: Product) -> Iterator[None]:
 
 @contextmanager
 def postgres_locked(product: Product) -> Iterator[None]:
-    """While people look at pages that need the table."""
+    """Locks a table while people look at pages that need it."""
     person = Person(product, "operator")
     connection = psycopg2.connect(product.environment["DATABASE_URL"])
     try:
@@ -161,7 +161,7 @@ def postgres_hung(product: Product) -> Iterator[None]:
 
 @contextmanager
 def downloads(product: Product, path: str, seconds: float) -> Iterator[None]:
-    """Of a list with a million values, read slowly."""
+    """Lets people download a list of a million values slowly."""
     person = Person(product, "operator")
     with busy_people(lambda: person.read_slowly(path, seconds), DOWNLOADS):
         yield
@@ -169,8 +169,8 @@ def downloads(product: Product, path: str, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def killed(product: Product) -> Iterator[None]:
-    """SIGKILL of a process that answers, in the middle of the turn; how long it takes until it is
-    back is the slowest request's time."""
+    """Kills a process that answers, by SIGKILL, in the middle of the turn; the slowest request says
+    how long it takes until it is back."""
     parent = product.serving_pid
 
     def kill() -> None:
@@ -186,7 +186,7 @@ def killed(product: Product) -> Iterator[None]:
 
 
 def make_list(product: Product) -> str:
-    """The address from which its values are downloaded."""
+    """Makes a large list; returns the address from which its values are downloaded."""
     code = f"""
 from exchange.accounts.models import User
 from exchange.market import services

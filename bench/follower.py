@@ -1,8 +1,8 @@
-"""What matching costs: in an ad server's own process (`matcher_ext.following`), at the endpoint.
+"""Measures what matching costs: in an ad server's process (`matcher_ext.following`), over HTTP.
 
-Processor time and memory, which other work on the machine does not change much; a core's requests a
-second follow from them. The same whole visits with limit 20 for both, of all publishers, one at a
-time; `--sizes` chooses the exchanges.
+It measures processor time and memory, which other work on the machine does not change much; a
+core's requests a second follow from them. Both get the same whole visits of all publishers, one at
+a time, with limit 20; `--sizes` chooses the exchanges.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SIZES = {"demo": DEMO, "100k": BOOKINGS_100K, "1m": BOOKINGS_1M}
 QUESTIONS = 3_000
 ROUNDS = 5
 PATH = "/api/v1/eligibility"
-# Runs with the engine alone, as it would in an ad server.
+# This program runs with the engine alone, as it would in an ad server.
 FOLLOWER = """
 import json, sys, time
 from pathlib import Path
@@ -89,7 +89,7 @@ def measure_follower(port: int, questions: list[Question], folder: Path) -> Cost
 
 
 def measure_endpoint(port: int, pid: int, questions: list[Question]) -> float:
-    """Microseconds of its process for a request."""
+    """Measures the microseconds of its process for a request."""
     connection = HTTPConnection("127.0.0.1", port)
     headers = {"Authorization": f"Api-Key {KEY}", "Content-Type": "application/json"}
     bodies = [
@@ -112,7 +112,7 @@ def measure_endpoint(port: int, pid: int, questions: list[Question]) -> float:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
-    """Its port and process."""
+    """Starts a server of this snapshot folder; gives its port and its process id."""
     port = find_free_port()
     environment = {
         "TREELINE_SNAPSHOT_DIR": str(folder),

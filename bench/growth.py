@@ -1,9 +1,9 @@
-"""How a match's cost grows, as a table and as a plot: `python -m bench growth`.
+"""Measures how a match's cost grows, as a table and as a plot: `python -m bench growth`.
 
-By the number of expressions, by the attributes of a visit and by the depth of expressions, for the
-index and for a compiled scan, in microseconds of the processor for each visit. Other numbers of
-expressions may follow `python -m bench.growth`; TREELINE_BENCH_FULL=1 adds the paper's largest.
-The scan repeats what expressions share: with depth, part of the gap is that.
+It grows with the number of expressions, the attributes of a visit and the depth of expressions, for
+the index and for a compiled scan, in microseconds of the processor for each visit. Other numbers of
+expressions may follow `python -m bench.growth`; TREELINE_BENCH_FULL=1 adds the paper's largest. The
+scan repeats what expressions share, which explains part of the gap as they grow deeper.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZES = (10_000, 30_000, 100_000, 300_000)
 VISIT_SIZES = (5, 10, 20, 50, 100)
 DEPTHS = range(1, 9)
 SCANNED_VISITS = 40
-MOST_AT_ONCE = 30_000  # expressions where something else grows
+MOST_AT_ONCE = 30_000  # expressions, where their number is not what grows
 PROFILES = {"synthetic": SYNTHETIC, "ads": ADS}
 COLOURS = {"synthetic": "#0072b2", "ads": "#d55e00"}
 
@@ -53,7 +53,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Workloads that differ in one number."""
+    """Workloads that differ in one number, which grows."""
 
     title: str
     points: dict[Point, Parameters]

@@ -1,4 +1,4 @@
-"""The least that a server can do with a request: what eligibility is measured beside.
+"""Answers with the least that a server can do: what eligibility is measured beside.
 
 Every hello reads the body, as an endpoint that is asked by POST must, and answers as many bytes as
 its address says: `/3500`. `python -m bench.hello PORT` is the one on our own connections; the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def write_answer(path: str) -> tuple[bytes, list[tuple[str, str]]]:
-    """With its headers."""
+    """Writes the answer of that length, and its headers."""
     length = int(path.strip("/") or 5) if path.strip("/").isdecimal() else 5
     answer = (b"hello" * (length // 5 + 1))[:length]
     return answer, [("Content-Type", "text/plain"), ("Content-Length", str(length))]
@@ -51,7 +51,7 @@ async def asgi(
 
 
 class Hello:
-    """To everybody, at every address."""
+    """Says hello to everybody, at every address."""
 
     name = "hello"
     methods: tuple[str, ...] = ("GET", "POST")
@@ -61,14 +61,14 @@ class Hello:
         self._answer = answer
 
     def admit(self, request: Request) -> None:
-        """Everybody may."""
+        """Lets everybody in."""
 
     def answer(self, _request: Request) -> bytes:
         return self._answer
 
 
 class Hellos:
-    """Found as quickly as the endpoints are."""
+    """Finds the hello of an address as quickly as endpoints are found."""
 
     def __init__(self) -> None:
         self.nowhere: Route = Hello(b"hello")

@@ -1,9 +1,9 @@
-"""What a request costs in process: one thread, no connections, all different requests in turn.
+"""Measures a request's cost in process: one thread, no connections, all different requests in turn.
 
-Times are of the processor (`time.process_time`), the clock's own left in: a line of its own says
-how long it takes. Every request is timed by itself, in passes over all of them, after one that is
-not timed: so none is repeated while the caches still hold what it reads. A part is timed by itself
-on what the part before it gives; where a line subtracts, it says so.
+Times are of the processor (`time.process_time`) and include the clock's own, which a line of its
+own gives. Every request is timed by itself, in passes over all of them, after one pass that is not
+timed: so none is repeated while the caches still hold what it reads. A part is timed by itself on
+what the part before it gives; where a line subtracts, it says so.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from matcher_ext import ATree
 from matcher_ext.requests.typed_visits import count_tokens, read_request
 
 PASSES = 2
-LEAST_TIMED = 100  # of requests of which there are few, such as batches
+LEAST_TIMED = 100  # calls, where there are few requests, such as batches
 NO_LIMIT = 1e9
-KEPT_EVERY = 100  # answers, as the server does by default
+KEPT_EVERY = 100  # one answer of so many is kept, as the server does by default
 Work = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Microseconds."""
+    """Times of several calls, in microseconds."""
 
     mean: float
     p50: float
@@ -73,7 +73,7 @@ class Times:
 
 
 class Process:
-    """What a server process has, without its connections."""
+    """A server process without its connections."""
 
     def __init__(self, root: Path, key: str, answers: Path) -> None:
         self.service = EligibilityService(root)
@@ -107,8 +107,8 @@ class Process:
         return request
 
     def share_in_one_call(self, kind: Kind) -> float:
-        """Of the requests that the desk answers by itself, once their key has been let in; of
-        batches, those of which it gives no request back."""
+        """Gives the share of requests that compiled code answers by itself, once their key has been
+        let in; of batches, that of those whose requests it answers all."""
         if kind.name == BATCHES:
             return mean(map(self._is_answered_whole, kind.bodies))
         desk, service = self.endpoint._desk, self.service
@@ -128,7 +128,7 @@ class Process:
         return batch is not None and batch.go_on(60) is None
 
     def flatten(self, asked: EligibilityRequest) -> list[dict[str, object]]:
-        """The visits of a request, ready for the index."""
+        """Makes the visits of a request ready for the index."""
         assert asked.publisher is not None
         now = int(time.time() * 1000)
         flats = [self._flatten_one(visit) for visit in self._visits_of(asked)]
@@ -173,7 +173,7 @@ def tell_whole(size: str, process: Process, kinds: Sequence[Kind]) -> None:
 
 
 def tell_parts(size: str, process: Process, kind: Kind) -> None:
-    """The steps of the compiled way, as far as each can be taken by itself."""
+    """Times the steps of the compiled way, as far as each can be taken by itself."""
     live = process.live
     asked = [decode(request_decoder, body) for body in kind.bodies]
     flats = list(chain.from_iterable(map(process.flatten, asked)))

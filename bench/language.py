@@ -1,4 +1,4 @@
-"""Text to normal form: expressions of ten predicates, beside two Python parsers of the same texts.
+"""Measures text to normal form, ten predicates each, beside two Python parsers of the same texts.
 
 All parsers read the same texts in the same run: comparisons joined by and, or, not, which all of
 them understand. Only ours also checks types and normalises; lark's LALR parser builds its tree,
@@ -49,7 +49,7 @@ def make_predicate(source: random.Random) -> str:
 
 
 def make_text(source: random.Random) -> str:
-    """`p and p and (p or p or p) and not (p and p) and ..`, ten predicates in all."""
+    """Makes `p and p and (p or p or p) and not (p and p) and ..`, ten predicates in all."""
     one = [make_predicate(source) for _ in range(PREDICATES)]
     return (
         f"{one[0]} and {one[1]} and ({one[2]} or {one[3]} or {one[4]}) and "
@@ -58,7 +58,7 @@ def make_text(source: random.Random) -> str:
 
 
 def rate(work: Callable[[Sequence[str]], object], texts: Sequence[str], runs: int = 5) -> float:
-    """Texts per second of processor time: the median run, after one to warm up."""
+    """Measures texts per second of processor time: the median run, after one to warm up."""
     seconds = []
     for _ in range(runs + 1):
         started = time.process_time()

@@ -1,9 +1,9 @@
-"""A list of a million values in the demo exchange: saving, analysis, deltas, build, pages.
+"""Measures a list of a million values in the demo exchange: saving, analysis, deltas, build, pages.
 
-Loads the demo exchange into servers of its own, 20,000 campaigns, and lets one campaign, then a
-hundred, use a list. Seconds of the step, of the writer and of each server process, as in
-`snapshots`, with processor seconds of Python in brackets; what has nothing to do with the list is
-measured before and after.
+It loads the demo exchange into servers of its own, 20,000 campaigns, and lets one campaign, then a
+hundred, use a list. It gives the seconds of the step, of the writer and of each server process, as
+`snapshots` does, with processor seconds of Python in brackets; what has nothing to do with the list
+is measured before and after.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def say(spans: list[Span]) -> str:
 
 
 class ListBench:
-    """The steps, each of which is another one each time."""
+    """The steps, each of which makes another change each time."""
 
     def __init__(self, server: EligibilityService) -> None:
         from exchange.accounts.models import Organisation, User
@@ -115,7 +115,7 @@ class ListBench:
         self.saves = 0
 
     def tell(self, name: str, step: Callable[[], object], *, rounds: int = ROUNDS) -> None:
-        """The step, then the writer and a server as far as something changed."""
+        """Times the step, then the writer and a server, as far as something changed."""
         from exchange.snapshots.deltas import write_changes
 
         self.server.refresh()

@@ -1,4 +1,4 @@
-"""A large exchange in a Postgres of its own, kept in a folder: 1,000,000 bookings, 57,000 edges.
+"""Makes a large exchange in a Postgres of its own: 1,000,000 bookings, 57,000 edges.
 
 The demo's generator with a larger graph; each campaign is then repeated with its bookings, which
 Postgres does in a fraction of the time. Beside it a day's visits, four weeks of reported visits,
@@ -39,8 +39,8 @@ FROM market_booking WHERE campaign_id <= %(step)s ORDER BY id
 GO_ON_COUNTING = """
 SELECT setval(pg_get_serial_sequence('market_campaign', 'id'), max(id)) FROM market_campaign
 """
-# As after the nightly runs: of the live bookings a tenth had eligible visits on a day, and one in
-# fifty has a finding.
+# What nightly runs leave: a tenth of the live bookings had eligible visits on a day, and one in
+# fifty bookings has a finding.
 FILL_REPORTS = """
 INSERT INTO reports_reportrun (first_day, last_day, status, phase, days_done, stages, tasks_done,
     tasks, attempt, requested_at, snapshot_id, days_without_log, visits_counted, visits_late,
@@ -65,7 +65,8 @@ FROM market_booking WHERE id %% 50 = 0;
 
 @dataclass(frozen=True, slots=True)
 class MarketSize:
-    """So many different campaigns, each so many times; `parties` by the demo's `GraphSize`."""
+    """How many different campaigns there are, and how often each is repeated (`waves`); `parties`
+    are as in the demo's `GraphSize`."""
 
     campaigns: int
     waves: int
@@ -88,13 +89,13 @@ LARGE = MarketSize(
 
 @contextmanager
 def large_market(folder: Path, size: MarketSize = LARGE) -> Iterator[None]:
-    """With Django set up on it for as long as the block runs."""
+    """Runs the market's servers, with Django set up on them, for as long as the block runs."""
     from exchange.launcher.servers import running_servers
 
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["TREELINE_VAR"] = str(folder)
     os.environ["DJANGO_SETTINGS_MODULE"] = "exchange.settings"
-    # One process answers a query, so that its time is all there is.
+    # One process answers a query, so that its processor time is the whole of it.
     os.environ["PGOPTIONS"] = "-c max_parallel_workers_per_gather=0"
     with running_servers(var=folder) as addresses:
         os.environ.update(addresses)

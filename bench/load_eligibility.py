@@ -1,4 +1,4 @@
-"""The eligibility endpoint under load, beside "hello" on the same connections and on other servers.
+"""Loads the eligibility endpoint, beside "hello" on the same connections and on other servers.
 
 The demo is the product that `make run` starts; 100,000 and 1,000,000 bookings (`--all`, `--sizes`)
 are snapshot directories (`bench.demo_exchange`) behind `python -m exchange.serving`. A third of the
@@ -7,8 +7,8 @@ batches of them (`bench.questions`), and the curl line that the launcher prints.
 requests and answers as many bytes as eligibility does on the average of the kind. All take turns
 over loopback, so that what else the machine does hits all, and run in one process; key check,
 metrics and sampled answers are on. `wrk` sends the requests where it is installed, else a client of
-our own. Behind it: the same requests in process (`bench.in_process`). What disturbs ad servers is
-in `bench.faults`.
+our own. After each exchange come the same requests in process (`bench.in_process`). What disturbs
+ad servers is in `bench.faults`.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ from bench.sender import Load, send
 from exchange.launcher.valkey import find_free_port
 
 QUESTIONS = 3_500
-LOGGED_VISITS = 4_000  # a day, of which the quietest has 3,800
+LOGGED_VISITS = 4_000  # a day on the average; the quietest day has 3,800
 CONNECTIONS = 16
-BATCH_CONNECTIONS = 2  # batches under way are answered side by side: of many, a turn ends none
+BATCH_CONNECTIONS = 2  # batches are answered side by side: with many, none would end in a turn
 ROUNDS = 3
 SCRIPT = Path(__file__).with_name("load_eligibility.lua")
 ELIGIBILITY = "eligibility"
-# By default batches would be refused long before the server is busy; the bucket is asked anyway.
+# At the default rate, batches would be refused long before the server is busy; the bucket is still
+# asked.
 SETTINGS = {"TREELINE_ELIGIBILITY_RATE": "100000000"}
 SERVING = ["python", "-m", "exchange.serving"]
-# A command each; PORT stands for the port.
+# The commands that start servers; PORT stands for the port.
 HELLO = {"hello": ["python", "-m", "bench.hello", "PORT"]}
 GRANIAN = ["granian", "--no-ws", "--port", "PORT", "--interface"]
 OTHERS = {
@@ -156,7 +157,7 @@ class Sender:
 
 
 def read_report(report: str) -> Load:
-    """What wrk says."""
+    """Reads what wrk reports."""
     if failed := re.search(r"(Non-2xx.*|Socket errors.*)", report):
         raise SystemExit(f"requests failed: {failed[0]}")
     requests = re.search(r"(\d+) requests in", report)
@@ -167,7 +168,7 @@ def read_report(report: str) -> Load:
 
 
 def quantile(report: str, percent: int) -> float:
-    """In milliseconds, of wrk's table."""
+    """Reads a quantile of wrk's table, in milliseconds."""
     found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)", report)
     assert found is not None
     return float(found[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found[2]]
@@ -196,7 +197,7 @@ def measure_demo(seconds: float) -> None:
 
 
 def measure_large(size: ExchangeSize, seconds: float, cache: Path) -> None:
-    """The server starts as the launcher starts it."""
+    """Measures a large exchange, behind a server that starts as the launcher starts it."""
     root = open_exchange(size, cache).root
     kinds = make_kinds(draw_questions(size, count=QUESTIONS))
     with tempfile.TemporaryDirectory() as var:
@@ -248,7 +249,7 @@ def measure_kind(
 
 
 def ask_all(exchange: Exchange, kind: Kind) -> int:
-    """Each once, none of which may be refused: the bytes of an answer on the average."""
+    """Asks each request once, none of which may be refused; returns an answer's average bytes."""
     connection = http.client.HTTPConnection("127.0.0.1", exchange.server.port, timeout=60)
     headers = {"Content-Type": "application/json", "Authorization": f"Api-Key {exchange.key}"}
     lengths = []
@@ -264,7 +265,7 @@ def ask_all(exchange: Exchange, kind: Kind) -> int:
 
 
 def describe(turns: Sequence[Turn], hello: Sequence[Turn]) -> str:
-    """Shares are of the hello on our own connections, turn by turn."""
+    """Writes the cells of a row; shares are of the hello on our own connections, turn by turn."""
     share = median(mine.load.rate / his.load.rate for mine, his in zip(turns, hello, strict=True))
     cells = [
         f"{median(turn.load.rate for turn in turns):,.0f}",

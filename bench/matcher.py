@@ -1,13 +1,13 @@
-"""The index beside a compiled scan of the same expressions, in one run: `python -m bench matcher`.
+"""Measures the index beside a compiled scan of the same expressions: `python -m bench matcher`.
 
 Names of workloads may follow `python -m bench.matcher` (s10k, ads10k, .., b100k for 100,000
 bookings); by default the small ones, and all of them with TREELINE_BENCH_FULL=1. Times are of the
-processor, the best of several rounds in which all take turns; compare by the ratios all the same.
-Every match is a Python call with a dict visit; what the call and the reading of the dict cost is in
-lines of their own. A visit is matched three times in a row, of which the best counts, and then "in
-turn": once in each round, after 499 others, when the caches hold little of what it reads. Batches
-are of 4,096 different visits; their figures are per visit, once the index has found out how it
-counts best.
+processor, the best of several rounds in which all take turns; compare the ratios all the same.
+Every match is a Python call with a dict visit; lines of their own say what the call and reading the
+dict cost. A visit is matched three times in a row, of which the best counts, and then "in turn":
+once in each round, after 499 others, when the caches hold little of what it reads. Batches are of
+4,096 different visits; their figures are per visit, once the index has found out how it counts
+best.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ for b.. is too little.
 """
 SCANNED_VISITS = 60
 PAIRED_ROWS = 512
-SETTLING_BATCHES = 12  # after which a large index has made its circuit, if that pays (counting.pxd)
-SETTLING_SECONDS = 0.2  # before that, a file may change unseen and is checked at every open
+SETTLING_BATCHES = 12  # by then a large index has made its circuit, if that pays (counting.pxd)
+SETTLING_SECONDS = 0.2  # a younger file may change unseen, so every open checks it
 
 
 def measure_memory() -> float:
-    """MB that this process holds, without what it has freed."""
+    """Measures the MB that this process holds, without what it has freed."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     if trim is not None:
@@ -82,7 +82,7 @@ def build(workload: Set) -> tuple[ATree, Snapshot, dict[str, float]]:
 
 
 def open_and_match(path: Path, visit: dict[str, Any]) -> Snapshot:
-    """As a server does with a file that this machine checked before."""
+    """Opens and matches as a server does with a file that this machine checked before."""
     snapshot = Snapshot.open(path)
     snapshot.match_ids(visit)
     return snapshot

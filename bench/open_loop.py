@@ -1,8 +1,8 @@
 """Sends requests at fixed moments, whether or not earlier ones were answered, as ad servers do.
 
-A client that waits for its answers asks less when a server is slow, and so hides it. Here the time
-of a request runs from the moment at which it was due. The program `python -m bench.open_loop PORT
-KEY BODIES RATE SECONDS` prints one JSON line.
+A client that waits for its answers asks less when a server is slow, and so hides the slowness. Here
+the time of a request runs from the moment at which it was due. The program `python -m
+bench.open_loop PORT KEY BODIES RATE SECONDS` prints one JSON line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANSWER_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`failed`: refused, broken off, or not answered within seconds."""
+    """What became of the requests. `failed` were refused, broken off, or not answered in time."""
 
     answered: int
     failed: int
@@ -37,12 +37,12 @@ class Outcome:
 
 
 class Caller(asyncio.Protocol):
-    """One kept connection with one request at a time."""
+    """One connection that is kept, with one request at a time."""
 
     def __init__(self, senders: Senders) -> None:
         self._senders = senders
         self._answer = b""
-        self._missing = -1  # bytes of the body
+        self._missing = -1  # bytes of the body still to come; -1 while the head is not whole
         self.due_at = 0.0
         self.is_busy = False
 
@@ -73,7 +73,7 @@ class Caller(asyncio.Protocol):
 
 
 class Senders:
-    """All connections, and what waits for a free one."""
+    """All connections, and the requests that wait for a free one."""
 
     def __init__(self, port: int, requests: list[bytes]) -> None:
         self._port = port
@@ -84,7 +84,7 @@ class Senders:
         self.failed = 0
 
     async def connect(self) -> None:
-        """As soon as somebody listens."""
+        """Connects as soon as somebody listens."""
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -125,7 +125,7 @@ class Senders:
         self._send_due()
 
     def lose(self, caller: Caller) -> None:
-        """A request that was under way is lost; a free connection is replaced, and not missed."""
+        """Replaces a lost connection; a request that was under way on it has failed."""
         if caller in self._free:
             self._free.remove(caller)
         self.failed += caller.is_busy

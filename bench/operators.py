@@ -1,12 +1,12 @@
-"""Every operator of the language, 100,000 expressions each: `python -m bench operators`.
+"""Measures every operator of the language, 100,000 expressions each: `python -m bench operators`.
 
-One line per kind of predicate, the index beside the compiled scan of the same expressions. In a
-line's expressions the kind's own predicate is the only rare one:
+There is one line per kind of predicate, for the index beside the compiled scan of the same
+expressions. In a line's expressions the kind's own predicate is the only rare one:
 
     <predicate of the kind> and device in ('phone', 'desktop', 'tablet')
 
-What is true of nearly every visit (`not ..`) stands beside an equality on one of 2,000 cities
-instead. Names of kinds may follow `python -m bench.operators`.
+A predicate that is true of nearly every visit (`not ..`) stands beside an equality on one of 2,000
+cities instead. Names of kinds may follow `python -m bench.operators`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def write_between(draw: Draw, most_width: int) -> str:
 
 
 def write_mixed_between(draw: Draw) -> str:
-    """Mostly narrow, some wide: as people write them."""
+    """Writes intervals as people do: mostly narrow, some wide."""
     return write_between(draw, draw.choice((10, 100, 100, 1000, 1000, 10_000, 500_000)))
 
 
@@ -199,7 +199,7 @@ def write_expressions(kind: str) -> list[str]:
 
 
 def freeze_kind(kind: str) -> tuple[Snapshot, float]:
-    """The snapshot, and what making it of the dynamic index took."""
+    """Makes the snapshot, and tells the seconds that freezing the dynamic index took."""
     draw = Draw(2)
     index = ATree(CATALOG)
     texts = write_expressions(kind)

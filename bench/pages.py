@@ -1,11 +1,11 @@
-"""Every page of a large exchange, for each kind of reader: how long it takes, and how many queries.
+"""Measures every page of a large exchange, for each kind of reader: its time, and its queries.
 
-A million bookings over 57,000 edges in a Postgres of its own (`large_market`), the application in
-this process behind Django's client, so with all its middleware and templates. Times are processor
-time of this process and of the connection's in Postgres, one after the other: what a page takes on
-a quiet machine, also where others are at work. "first" is the first view after somebody changed the
-graph, by SQL from elsewhere; the median is of the views after it. `--folder` names where the
-exchange is kept for the next run.
+The exchange has a million bookings over 57,000 edges, in a Postgres of its own (`large_market`).
+The application runs in this process behind Django's client, with all its middleware and templates.
+Times are processor time of this process and of the connection's process in Postgres, added up: what
+a page takes on a quiet machine, also where others are at work. "first" is the first view after
+somebody changed the graph, by SQL from elsewhere; the median is of the views after it. `--folder`
+names where the exchange is kept for the next run.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 VIEWS = 4
 LIMIT_MS = 200
-# What the table calls them, and their logins in the demo.
+# The readers as the table calls them, and their logins in the demo.
 READERS = {
     "operator": "admin",
     "advertiser": "advertiser",
     "publisher": "publisher",
     "analyst": "analyst",
 }
-# Refusals are answers as well: the page that a reader may not open is told so.
+# Refusals are answers as well: a reader who may not open a page is told so.
 ANSWERS = (200, 403, 404, 503)
 CHANGE_GRAPH = """
     UPDATE market_edge SET fee_percent = CASE fee_percent WHEN 7.01 THEN 7.02 ELSE 7.01 END
@@ -61,7 +61,7 @@ class Measured:
 
 
 class QueryCount:
-    """Counts what the block asks the database."""
+    """Counts the queries of a block."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -98,7 +98,8 @@ def measure(only: str = "") -> Iterator[Measured]:
 
 
 def ask(question: Question, reader: str, client: Client) -> Measured:
-    """The first time to have all that a process reads once, templates above all."""
+    """Measures one question; asks it once before, so that all is loaded that a process loads once,
+    templates above all."""
     send(question, client)
     change_graph()
     times = []
@@ -110,7 +111,7 @@ def ask(question: Question, reader: str, client: Client) -> Measured:
 
 
 def read_clock() -> float:
-    """Seconds of both processes, in nanoseconds' resolution."""
+    """Adds up the processor seconds of both processes, to the nanosecond."""
     from django.db import connection
 
     connection.ensure_connection()
@@ -144,7 +145,7 @@ def post(question: Question, client: Client) -> Any:
 
 
 def make_key() -> str:
-    """For explanations, which ad servers ask for."""
+    """Makes a key for explanations, which ad servers ask for."""
     from exchange.accounts.models import Organisation
     from exchange.keys.models import Scope
     from exchange.keys.services import create_api_key
@@ -162,7 +163,7 @@ def make_key() -> str:
 
 
 def change_graph() -> None:
-    """From another connection, as another process would."""
+    """Changes the graph from another connection, as another process would."""
     import psycopg2
     from django.db import connection
 

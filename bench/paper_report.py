@@ -34,7 +34,7 @@ DEXIN's five reference algorithms and DEBS'07's variables are out of scope.
 def write_report(
     studies: list[Study], find: Find, scale: float, *, draws: bool, sharing: str = ""
 ) -> str:
-    """`sharing` is what stands before the A-Tree paper's other figures."""
+    """Writes all studies, paper by paper; `sharing` comes before the A-Tree paper's figures."""
     parts = [HEAD.format(scale=scale)]
     for paper in dict.fromkeys(study.paper for study in studies):
         own = [study for study in studies if study.paper == paper]
@@ -68,7 +68,7 @@ def show(study: Study, result: Result | None) -> str:
 
 
 def judge(study: Study, find: Find) -> str:
-    """One sentence: does the paper's order hold here, and by what ratio?"""
+    """Says in one sentence whether the paper's order holds here, and by what ratio."""
     if not study.order:
         return f"{study.metric.capitalize()} {describe_growth(study, find)}."
     verdicts = [compare(study, find, *pair) for pair in study.order]
@@ -91,7 +91,7 @@ def compare(study: Study, find: Find, better: str, worse: str) -> str:
 
 
 def list_ratios(study: Study, find: Find, better: str, worse: str) -> Iterator[float]:
-    """Of points where both engines took nearly all expressions."""
+    """Lists the ratios at the points where both engines took nearly all expressions."""
     names = [contestant.name for contestant in study.contestants]
     for point in study.points:
         results = [find(study, names.index(name), point) for name in (better, worse)]
@@ -117,11 +117,11 @@ def describe_growth(study: Study, find: Find) -> str:
 
 
 def bound_visits(subscriptions: int, attributes: int = 10, values: int = 5) -> float:
-    """The most nodes that a uniform event visits on the average, as we reconstruct the theorem.
+    """Bounds the nodes that a uniform event visits on the average, as we reconstruct the theorem.
 
     A node with j edges that are no stars is visited with a chance of v^-j, and there are at most
     C(k + 1, j + 1) v^j of them on all levels; a tree of n subscriptions has at most n k + 1 nodes.
-    The worst tree has the likeliest ones. The sum grows as n^(1 - a), a = ln v / (ln v + ln k).
+    The worst tree has the likeliest nodes. The sum grows as n^(1 - a), a = ln v / (ln v + ln k).
     """
     left = subscriptions * attributes + 1.0
     visits = 0.0

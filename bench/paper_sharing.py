@@ -1,4 +1,4 @@
-"""How often subexpressions of a set occur, by their height: the A-Tree paper's figure 7."""
+"""Counts how often subexpressions of a set occur, by their level: the A-Tree paper's figure 7."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_SHARED_SHARE = 0.01
 
 
 def count_sharing(made: Made) -> dict[int, Counter[str]]:
-    """By level, how often each distinct subexpression occurs; predicates are level 1."""
+    """Counts, by level, how often each distinct subexpression occurs; predicates are level 1."""
     catalog = Catalog.of(**made.types).compiled
     found: dict[int, Counter[str]] = defaultdict(Counter)
     for text in made.texts:

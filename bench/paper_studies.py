@@ -1,7 +1,7 @@
-"""The studies of the five papers as tables of cells: one engine on one workload each.
+"""Lists the studies of the five papers as tables of cells: one engine on one workload each.
 
-A study is a figure or a table: what grows, the engines, and the order that the paper found. The
-sizes are this machine's; `scaled` multiplies them for a larger one.
+A study is a figure or a table: what grows, the engines, and the order that the paper found. Sizes
+suit a small machine; `scale` multiplies them for a larger one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ABE_ENGINES = ("atree", "paper-atree", "bdd", "translation", "bop", "interval", 
 TREE_ENGINES = ("interval", "dewey", "translation", "scan-conjunctions", "scan")
 ORDERED = ("suborder", "sequential", "naive")
 MATCH, MEMORY, BUILD = "match us", "MB", "build s"
-# What the A-Tree's own text compares: its order of matching times.
+# The order of matching times that the A-Tree paper's text gives.
 ABE_ORDER = (("atree", "translation"), ("atree", "bdd"), ("atree", "bop"), ("atree", "interval"))
 
 
@@ -30,7 +30,8 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """`order`: pairs of names; the paper says that the first of each has less of the metric."""
+    """A figure or a table. `order` has pairs of names: the paper says that the first of each has
+    less of the metric."""
 
     key: str
     paper: str

@@ -1,4 +1,4 @@
-"""Workloads of the papers, by their own parameters: what `bench.papers` matches.
+"""Makes the papers' workloads, by their own parameters: what `bench.papers` matches.
 
 Each is made in memory from a few numbers and a seed. Where a paper's text does not say a number, or
 the stored text has lost it, the default here is ours and its comment says so.
@@ -29,7 +29,7 @@ class Made:
 
 
 def make_abe(*, profile: str = "synthetic", visits: int = 200, **changes: Any) -> Made:
-    """ABE-Gen (a-tree, table 3) or the Ads-like set (section 6.2)."""
+    """Makes expressions of ABE-Gen (a-tree, table 3) or the Ads-like set (section 6.2)."""
     base = ADS if profile == "ads" else SYNTHETIC
     parameters = replace(base, **changes)
     rng = np.random.default_rng(SEED)
@@ -44,7 +44,8 @@ def make_abe(*, profile: str = "synthetic", visits: int = 200, **changes: Any) -
 
 
 class TreeMaker:
-    """The tree generator of complex-boolean-expressions, section 5.1: alternating, the root an AND.
+    """The tree generator of complex-boolean-expressions, section 5.1: AND and OR alternate from the
+    root, an AND.
 
     The statistics of real contracts are not published: sizes of conjunctions, popularity of
     attributes and values are ours.
@@ -92,7 +93,7 @@ def make_trees(
     selectivity: float = 1.0,
     visits: int = 200,
 ) -> Made:
-    """`selectivity` is the share of expressions that can match at all (section 5.5)."""
+    """Makes trees by `TreeMaker`; `selectivity` is the share that can match (section 5.5)."""
     rng = np.random.default_rng(SEED)
     maker = TreeMaker(rng, attributes, values)
     texts = []
@@ -120,9 +121,9 @@ def make_intervals(
     matching: float | None = None,
     visits: int = 200,
 ) -> Made:
-    """DEXIN's (table 1): values in [0, 1] of some cardinality; `width` None is 0.2 to 0.8.
+    """Makes DEXIN's subscriptions (table 1): values in [0, 1]; a `width` of None is 0.2 to 0.8.
 
-    With a `matching` rate, subscriptions are made around some events, which are the visits.
+    With a `matching` rate, subscriptions are made around a few events, which are then the visits.
     """
     rng = np.random.default_rng(SEED)
     draw = Draws(rng, cardinality, zipf) if zipf else None
@@ -148,7 +149,7 @@ def _make_subscription(
     value: Callable[[], float],
     around: dict[str, float] | None,
 ) -> str:
-    """One constraint for each attribute; around an event, one of them holds its value alone."""
+    """Writes one constraint for each attribute; around an event, one of them is an equality."""
     alone = int(rng.integers(attributes)) if around else -1
     parts = []
     for a in range(attributes):
@@ -170,8 +171,9 @@ def make_facts(
     longest: int = 5,
     visits: int = 20,
 ) -> Made:
-    """DEBS 2007's (table 1): 3 to `longest` predicates each, a Zipf `popularity` (0: uniform
-    weights), 0.2 % of subscriptions matching. A predicate is a fact that an event has or not."""
+    """Makes DEBS 2007's subscriptions (table 1) of 3 to `longest` predicates, with a Zipf
+    `popularity` (0: uniform weights); 0.2 % match. A predicate is a fact that an event has or
+    not."""
     rng = np.random.default_rng(SEED)
     weights = np.arange(1, predicates + 1) ** -popularity if popularity else rng.random(predicates)
     lengths = np.arange(3, longest + 1)
@@ -192,7 +194,7 @@ def make_facts(
 
 
 def _solve(wanted: Callable[[float], float]) -> float:
-    """The zero of a growing function in [0, 1], by halving."""
+    """Finds the zero of a growing function in [0, 1], by halving."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -209,8 +211,9 @@ def make_equalities(
     degradation: float = 0.85,
     visits: int = 200,
 ) -> Made:
-    """Gryphon's (section 7): the first attribute is the most popular, each further one less by a
-    factor; values by Zipf; events uniform. The stored text has lost all numbers: these are ours."""
+    """Makes Gryphon's subscriptions (section 7): the first attribute is the most popular, each next
+    one less by a factor; values are Zipf, events uniform. The stored text of the paper has lost all
+    numbers: these are ours."""
     rng = np.random.default_rng(SEED)
     value = Draws(rng, values, 1.0)
     texts: list[str] = []

@@ -1,9 +1,9 @@
-"""The papers' studies on every published matcher: `python -m bench papers`.
+"""Runs the papers' studies on every published matcher: `python -m bench papers`.
 
 Each cell (an engine on a workload) runs in a process of its own with a cap on memory and processor
 time, so that "out of memory" is a result. What was measured is kept in the cache folder: a run that
-was interrupted goes on where it was. Progress goes to stderr, the Markdown to stdout, plots beside
-the other results.
+was interrupted goes on where it stopped. Progress goes to stderr, the Markdown to stdout, plots to
+the folder of results.
 
 `python -m bench.papers --quick` runs every study at a size that takes a minute and draws nothing;
 `--scale 100` is nearer to the papers' sizes; `--only dexin` takes studies whose key has it;
@@ -106,7 +106,7 @@ def fill(index: Any, made: Made) -> int:
 
 
 def match_all(index: Any, made: Made, seconds: float) -> tuple[list[float], float]:
-    """Microseconds of the processor for each visit, the best of two, and matches on the average."""
+    """Measures processor microseconds for each visit, the best of two, and the average matches."""
     micros: list[float] = []
     matches = []
     deadline = time.thread_time() + seconds
@@ -135,7 +135,7 @@ def run_in_child(cell: dict[str, Any]) -> int:
 
 
 def plan_cells(studies: list[Study], seconds: float) -> dict[str, dict[str, Any]]:
-    """The cells by their key; studies that show another figure of a cell share it."""
+    """Lists the cells by their key; studies that show other figures of one cell share it."""
     cells = {}
     for study in studies:
         for contestant in study.contestants:
@@ -162,7 +162,7 @@ def run_cell(cell: dict[str, Any], program: Sequence[str] = PROGRAM) -> Result:
     if done.returncode == 0 and lines:
         result: Result = json.loads(lines[-1])
         return result
-    # SIGXCPU or the hard limit's SIGKILL; a C++ program that finds no memory aborts.
+    # Too much time ends in SIGXCPU, or in SIGKILL at the hard limit; without memory, C++ aborts.
     if done.returncode in (-24, -9):
         return {"failed": "out of time"}
     if done.returncode == -6 or "bad_alloc" in done.stderr or "MemoryError" in done.stderr:
@@ -199,7 +199,7 @@ def find_result(
 
 
 def shrink(study: Study) -> Study:
-    """The first and the last point of a study, with few visits."""
+    """Leaves the first and the last point of a study, with few visits."""
     ends = [*study.points.items()]
     points = {name: {**spec, "visits": 5} for name, spec in (ends[0], ends[-1])}
     return replace(study, points=points)
@@ -249,7 +249,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run_quickly(cell: dict[str, Any]) -> Result:
-    """In this process: hundreds of small cells would take minutes to start."""
+    """Runs a cell in this process: hundreds of small ones would take minutes to start."""
     return measure_cell(cell["engine"], cell["options"], cell["spec"], cell["seconds"])
 
 

@@ -1,4 +1,4 @@
-"""The product as `make run` starts it, with its demo exchange, for as long as a block runs."""
+"""Runs the product as `make run` does, with its demo exchange, for as long as a block runs."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Product:
 
     @property
     def serving_pid(self) -> int:
-        """The parent of the process that answers ad servers; the supervisor starts it first."""
+        """Finds the parent of those that answer ad servers; the supervisor starts it first."""
         state = RunRecord(self.var).read_live()
         assert state is not None
         return state.programs[0].pid
 
     @property
     def publisher(self) -> str:
-        """That of the curl line."""
+        """Reads the publisher of the curl line."""
         return str(json.loads(self.curl)["publisher"])
 
 
@@ -55,7 +55,8 @@ class Product:
 def running_product(
     var: Path, *, visits: int, settings: Mapping[str, str] | None = None
 ) -> Iterator[Product]:
-    """With so many visits a day in its log. Postgres and Redis are ours to disturb."""
+    """Runs the product with so many visits a day in its log. Its Postgres and Redis are ours to
+    disturb."""
     servers = plan_servers(var=var, is_durable=False)
     servers.start(dict(os.environ))
     pages_port, serving_port = find_free_port(), find_free_port()
@@ -88,7 +89,7 @@ def wait_until_ready(var: Path, launcher: subprocess.Popen[bytes]) -> None:
 
 
 def wait_until_quiet(address: str) -> None:
-    """Until the first report is counted: Spark takes all processors meanwhile."""
+    """Waits until the first report is counted, because Spark takes all processors until then."""
     with psycopg2.connect(address) as connection, connection.cursor() as cursor:
         give_up = time.monotonic() + START_SECONDS
         while time.monotonic() < give_up:

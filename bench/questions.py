@@ -1,7 +1,7 @@
-"""What ad servers ask: whole visits as they were logged, and the bodies that carry them.
+"""Makes what ad servers ask: whole visits as they were logged, and the bodies that carry them.
 
 Nothing is cut or mended: objects, names that the catalogue does not know, times and malformed
-values are sent as logged, wherever JSON can carry them (of what is not a number it makes null).
+values are sent as logged, as far as JSON can carry them (NaN becomes null).
 Half of the bodies are written as Go or JavaScript write JSON, half as Python's `json` does, with
 spaces and everything beyond ASCII escaped.
 """
@@ -46,20 +46,20 @@ class Kind:
     visits_each: int = 1
 
     def save(self, file: Path) -> None:
-        """One body per line."""
+        """Writes one body per line."""
         file.write_bytes(b"".join(body + b"\n" for body in self.bodies))
 
 
 def read_log(folder: Path) -> list[Question]:
-    """All visits of the newest day, each asked for as its own publisher's."""
+    """Reads all visits of the newest day, each asked for at its own publisher."""
     day = max(folder.glob("dt=*"))
     rows = parquet.read_table(day).to_pylist()
     return ask_rows(rows, {row["publisher.id"] for row in rows if row["publisher.id"]})
 
 
 def ask_rows(rows: Iterable[Mapping[str, Any]], sellers: Iterable[str]) -> list[Question]:
-    """A larger exchange has several editions of a publisher: one of them is drawn. A visit that
-    was logged without its publisher is anybody's."""
+    """Makes a question of each row. A larger exchange has several editions of a publisher, of which
+    one is drawn; a visit that was logged without its publisher may be any publisher's."""
     chosen, every = random.Random(1), sorted(sellers)
     editions: dict[str, list[str]] = {}
     questions = []

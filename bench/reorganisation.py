@@ -1,7 +1,8 @@
-"""When reorganisation and self-adjustment pay: `python -m bench reorganisation`.
+"""Measures when reorganisation and self-adjustment pay: `python -m bench reorganisation`.
 
-The index with neither, with reorganisation (the paper's algorithm 2) and with self-adjustment as
-well (algorithm 3), on expressions that are parts of one another and on those of the paper:
+It builds the index with neither, with reorganisation (the paper's algorithm 2) and with
+self-adjustment as well (algorithm 3), on expressions that are parts of one another and on those of
+the paper:
 
   paths      a publisher's paths of edges and their beginnings, with and without a campaign
   audiences  2,000 audiences, and 100,000 expressions of an audience and one to three conditions
@@ -36,7 +37,7 @@ HEADINGS = ("workload", "option", "insert s", "freeze s", "nodes", "edges", "fil
 
 
 def draw_paths(chosen: random.Random, edges: int) -> Iterator[str]:
-    """Each publisher's tree of paths, three hops deep, every beginning before what it begins."""
+    """Draws each publisher's tree of paths, three hops deep, shorter paths first."""
     for publisher in range(PUBLISHERS):
         layer = [f"publisher.id = 'p{publisher}'"]
         for _ in range(3):

@@ -1,8 +1,8 @@
 """Times several contestants in rounds, each as often as the others.
 
-Other work on a machine makes a match take twice as long for seconds at a time. Whoever is timed in
-such a moment gets another turn in a later round, and so does everyone else. Times are of the
-processor, not of the wall.
+Other work on a machine makes a match take twice as long for seconds at a time. A contestant that is
+timed in such a moment gets another turn in a later round, and so does everyone else. Times are of
+the processor, not of the wall clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Contestant = tuple[Callable[[Any], Any], Sequence[Any]]
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of processor time of this thread, and the answer."""
+    """Measures the seconds of processor time of this thread; returns them with the answer."""
     started = time.thread_time()
     answer = work()
     return time.thread_time() - started, answer
@@ -33,7 +33,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def microseconds(
     work: Callable[[Any], Any], arguments: Sequence[Any], limit_seconds: float = 60.0
 ) -> list[float]:
-    """The best of three runs for each argument, as far as the time allows."""
+    """Measures the best of three runs for each argument, as far as the time allows."""
     found = []
     deadline = time.monotonic() + limit_seconds
     for argument in arguments:
@@ -44,7 +44,7 @@ def microseconds(
 
 
 def per_call(work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> float:
-    """Microseconds of one of several calls."""
+    """Measures the average microseconds of a call."""
 
     def call_all() -> None:
         for arguments in calls:
@@ -54,7 +54,7 @@ def per_call(work: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> floa
 
 
 def time_in_rounds(contestants: Mapping[Key, Contestant]) -> dict[Key, list[float]]:
-    """For each contestant its microseconds by argument: the best of all rounds."""
+    """Measures each contestant's microseconds by argument: the best of all rounds."""
     best: dict[Key, list[float]] = {}
     for _ in range(ROUNDS):
         for key, (work, arguments) in contestants.items():
@@ -64,8 +64,8 @@ def time_in_rounds(contestants: Mapping[Key, Contestant]) -> dict[Key, list[floa
 
 
 def time_in_turn(work: Callable[[Any], Any], arguments: Sequence[Any]) -> float:
-    """Microseconds in the median over arguments, each once in a round, after all others: the best
-    of all rounds."""
+    """Measures the median microseconds over arguments, the best of all rounds for each. A round
+    takes each argument once, so that all others come between two of its runs."""
     best = [float("inf")] * len(arguments)
     for _ in range(2 * ROUNDS):
         for place, argument in enumerate(arguments):
@@ -74,7 +74,7 @@ def time_in_turn(work: Callable[[Any], Any], arguments: Sequence[Any]) -> float:
 
 
 def show(rows: Mapping[str, Mapping[str, float]]) -> None:
-    """A Markdown table: one line per figure, one column per workload."""
+    """Prints a Markdown table: one line per figure, one column per workload."""
     print("| | " + " | ".join(rows) + " |")
     print("|---|" + "---|" * len(rows))
     for figure in next(iter(rows.values())):

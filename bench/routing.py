@@ -1,12 +1,12 @@
-"""What a routing policy costs a visit, and what changing an edge costs: `python -m bench routing`.
+"""Measures what each routing policy costs a visit, and a changed edge: `python -m bench routing`.
 
-A third of an exchange's bookings under each policy, each third as an index of its own, then all of
-them together; beside them the bookings of the first third as plain entries with their edges written
-out, the form that needs no definitions. In microseconds of the processor. "Any" written out would
-be one conjunction per path: the last line says how many there are on average. Other sizes may
-follow `python -m bench.routing`; TREELINE_BENCH_FULL=1 adds the million bookings, also all of them
-under one policy. What is made is kept in the folder TREELINE_BENCH_FOLDER, if it is given, so that
-a second run only measures.
+A third of an exchange's bookings is under each policy. Each third is an index of its own, then all
+of them together; beside them stand the bookings of the first third as plain entries with their
+edges written out, the form that needs no definitions. Times are microseconds of the processor.
+"Any" written out would be one conjunction per path: a line says how many there are on average.
+Other sizes may follow `python -m bench.routing`; TREELINE_BENCH_FULL=1 adds the million bookings,
+also all of them under one policy. What is made is kept in the folder TREELINE_BENCH_FOLDER, if it
+is given, so that a second run only measures.
 """
 
 from __future__ import annotations
@@ -83,16 +83,17 @@ class Keeper:
 
 
 class Composer:
-    """Bookings as entries of the index, by policy. Follows what the snapshot builder does."""
+    """Writes bookings as entries of the index, by policy, as the snapshot builder does."""
 
     def __init__(self, booked: Booked, cheapest: Iterable[Booking] = ()) -> None:
-        """`cheapest`: the bookings that take the cheapest path."""
+        """Takes the bookings that are on the `cheapest` path."""
         self.booked = booked
         self.takers = cheapest
 
     @cached_property
     def cheapest(self) -> dict[tuple[int, int], EdgePath]:
-        """By publisher and advertiser. Not looked for where all that needs them is kept."""
+        """Finds the cheapest paths, by publisher and advertiser, when they are first needed: what
+        needs them may be kept already."""
         return self.booked.cheapest(self.takers)
 
     def pinned(self, booking: Booking) -> str:
@@ -145,7 +146,7 @@ class Routes:
 
 
 def build(booked: Booked, parts: Sequence[tuple[Write, Sequence[Booking]]]) -> Built:
-    """`parts`: which bookings, written how."""
+    """Builds an index of `parts`: bookings, and how to write them."""
     has_edges = all(write.__name__ != "written_out" for write, _ in parts)
     index = open_index(booked, has_edges=has_edges)
     texts = []
@@ -184,9 +185,10 @@ def measure_policies(name: str, booked: Booked, keeper: Keeper) -> dict[str, dic
     contestants: dict[str, Contestant] = {
         form: (one.snapshot.match_ids, visits) for form, one in built.items()
     }
-    # The call itself and reading the visit, without anything to match.
+    # This is the call itself and reading the visit, without anything to match.
     contestants["call"] = (ATree(booked.catalog).freeze().match_ids, visits)
-    # Not repeated in a loop to keep the clock out: the processor would learn the visit by heart.
+    # The clock is measured by itself. Repeating a match in a loop to keep the clock out would let
+    # the processor learn the visit by heart.
     contestants["clock"] = (id, visits)
     times = time_in_rounds(contestants)
     shares = {f"of it the {part}": statistics.median(times[part]) for part in ("call", "clock")}
@@ -213,7 +215,7 @@ def describe(
 
 
 def measure_change(booked: Booked) -> dict[str, float]:
-    """One edge that all bookings take, given another rule again and again."""
+    """Gives one edge, which all bookings take, another rule again and again."""
     composer, count = Composer(booked), min(CHANGED_BOOKINGS, len(booked.bookings))
     index = open_index(booked)
     index.insert_many(
@@ -236,7 +238,7 @@ def measure_change(booked: Booked) -> dict[str, float]:
 
 
 def count_paths(booked: Booked) -> float:
-    """Paths of a booking within its hops, on average."""
+    """Counts the paths of a booking within its hops, on average."""
     exchange = booked.exchange
 
     def count(party: int, target: int, hops: int) -> int:
@@ -256,9 +258,9 @@ def count_paths(booked: Booked) -> float:
 
 
 def measure_new_edge(name: str, booked: Booked, keeper: Keeper) -> dict[str, float]:
-    """One edge more in the graph of a snapshot, for bookings on any path: laid over the file. It
-    leads from a publisher to a seller of the last layer; visits of that publisher are measured
-    before and after, and those of the others."""
+    """Lays one more edge over the graph of a snapshot, for bookings on any path. It leads from a
+    publisher to a seller of the last layer; visits of that publisher are measured before and after,
+    and those of the others after."""
     composer = Composer(booked)
     parts = [(composer.any_path, booked.bookings[2::3])]
     snapshot = keeper.build(f"{name} any", partial(build, booked, parts)).snapshot

@@ -1,4 +1,4 @@
-"""A load generator for machines without `wrk`: keeps every connection busy, one request each."""
+"""Makes load on machines without `wrk`: keeps every connection busy, one request each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Connection:
     answer: bytes = b""
 
     def is_answered(self) -> bool:
-        """Once the whole body is here; refuses anything but 200."""
+        """Tells whether the whole answer is here; ends the program if it is not a 200."""
         head, separator, body = self.answer.partition(b"\r\n\r\n")
         if not separator:
             return False

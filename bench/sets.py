@@ -1,4 +1,4 @@
-"""Workloads in memory, by name: s10k, ads1m (bench/workloads.py), b100k (the demo's bookings).
+"""Opens workloads in memory, by name: s10k, ads1m (bench/workloads.py), b100k (demo bookings).
 
 Bookings are those of the product: a third pinned, a third on the cheapest path, a third on any, the
 demo's audiences; their visits are whole ones of the demo's log, at all publishers.
@@ -17,14 +17,14 @@ from matcher_ext import ATree
 from targeting import Catalog
 
 BOOKINGS = {"b3k": 3_000, "b100k": 100_000, "b1m": 1_000_000}
-DEMO_BOOKINGS = 10_000  # up to so many, the exchange has the demo's 12 publishers; beyond, 300
+DEMO_BOOKINGS = 10_000  # up to so many the exchange has the demo's 12 publishers, above it 300
 VISITS = 500
 TRAINING_VISITS = 300
 BATCH_VISITS = 4096
 
 
 def leave_as_is(_index: ATree) -> None:
-    """There is no graph."""
+    """Sets no routes, because there is no graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Set:
     texts: list[str]
     visits: list[dict[str, Any]]
     training_visits: list[dict[str, Any]]
-    # All different, as those of a log are; none where no batch is measured.
+    # These are all different, as in a log; there are none where no batch is measured.
     batch_visits: list[dict[str, Any]] = field(default_factory=list)
-    # Gives an index, once it has the definitions, the graph that bookings on any path need.
+    # This gives an index that has its definitions the graph that bookings on any path need.
     set_routes: Callable[[ATree], None] = leave_as_is
 
     def open_index(self, **switches: bool) -> ATree:
-        """With everything but the expressions."""
+        """Opens an index with everything but the expressions."""
         index = ATree(self.catalog, **switches)
         for name, text in self.definitions.items():
             index.define(name, text)
@@ -68,8 +68,9 @@ def open_set(name: str) -> Set:
 
 
 def open_bookings(name: str, count: int) -> Set:
-    """So many bookings of the demo exchange, as a build composes them, and visits of its log."""
-    # Loads Django, which nothing else here needs.
+    """Makes so many bookings of the demo exchange, as a build composes them, and visits of its
+    log."""
+    # These load Django, which nothing else here needs.
     from bench.demo_exchange import (
         DEMO_GRAPH,
         LARGE_GRAPH,
@@ -82,14 +83,14 @@ def open_bookings(name: str, count: int) -> Set:
     from exchange.snapshots.building import set_routes
     from exchange.snapshots.composing import Composer
 
-    # A few have no path, and are left out as a build leaves them out.
+    # A few bookings have no path, and are left out as a build leaves them out.
     graph = LARGE_GRAPH if count > DEMO_BOOKINGS else DEMO_GRAPH
     size = ExchangeSize(name, graph, bookings=count + count // 20)
     market = make_market(build_graph(SEED, size.graph), size, datetime.now(UTC).date())
     composer = Composer(market)
     definitions = dict(composer.definitions())
     texts = [entry.text for entry in islice(composer.entries(), count)]
-    # As the endpoint stamps them: a flight is a condition on the time.
+    # Visits are stamped as the endpoint does, because a flight is a condition on the time.
     now = int(market.read_at.timestamp() * 1000)
     stamps = {"time": now, "local_time": now}
     visits = [

@@ -1,12 +1,12 @@
-"""Clients that keep a server waiting: `python -m bench.slow_clients PORT KIND COUNT [--key K] ..`.
+"""Keeps a server waiting by slow clients: `python -m bench.slow_clients PORT KIND COUNT [--key K]`.
 
     head      send a request's head, a byte a second, and never finish it
     body      send the head, then the body a byte a second
     silent    send the head, then nothing
     reader    ask three times for all campaigns, and read nothing
 
-Who is disconnected comes back after a while. Says `ready` once all are connected, and ends with its
-standard input.
+A client that is disconnected comes back after a while. The program says `ready` once all are
+connected, and ends with its standard input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def head(key: str, length: int) -> bytes:
 class SlowClient:
     def __init__(self, options: argparse.Namespace, number: int) -> None:
         self._options = options
-        # As one program on one machine, or as many machines.
+        # Clients come as one program on one machine, or as many machines.
         self._address = f"127.0.{number // 250}.{2 + number % 250}" if options.spread else None
 
     async def stay(self, connected: asyncio.Semaphore) -> None:

@@ -1,7 +1,7 @@
-"""A large exchange in a real Postgres: how long a build takes, and a change until it is served.
+"""Measures a large exchange in a real Postgres: a build, and a change until it is served.
 
-Loads the demo exchange into servers of its own, 20,000 campaigns, or 500,000 for a million bookings
-with --full; or measures, and changes, the one that DATABASE_URL, REDIS_URL and TREELINE_VAR name.
+It loads the demo exchange into servers of its own, 20,000 campaigns, or 500,000 for a million
+bookings with --full; or it uses the servers that DATABASE_URL, REDIS_URL and TREELINE_VAR name.
 A change takes the writer's time, then that of the server processes, which take it up side by side.
 """
 
@@ -79,7 +79,7 @@ def tell_build() -> None:
 
 
 def changes() -> dict[str, Callable[[int], object]]:
-    """By name; each is made several times, and is another one each time."""
+    """Lists the changes by name; each is made several times, and differs each time."""
     from exchange.market.models import Campaign, Edge
 
     ids = list(Campaign.objects.live().order_by("id").values_list("id", flat=True)[:1_000])
@@ -103,7 +103,7 @@ def changes() -> dict[str, Callable[[int], object]]:
 
 
 def find_edge() -> tuple[int, int]:
-    """The one that comes nearest to `MOVED` bookings whose cheapest path it is on."""
+    """Finds the edge that is on the cheapest path of about `MOVED` bookings, and counts them."""
     from django.db.models import Count
 
     from exchange.market.models import Booking, Edge, Party

@@ -1,4 +1,4 @@
-"""Named workloads of arbitrary Boolean expressions and visits, after the A-Tree paper's section 6.
+"""Makes named workloads of Boolean expressions and visits, after the A-Tree paper's section 6.
 
 `python -m bench.workloads s100k` writes `expressions.txt` and `visits.jsonl` into the cache folder;
 benchmark programs call `open_workload("s100k")`, which makes it on first use. The same name always
@@ -67,11 +67,11 @@ class Workload:
         return _read_visits(self.folder / "visits.jsonl")
 
     def training_visits(self) -> list[dict[str, int]]:
-        """Other visits of the same distribution, for learning truth rates."""
+        """Reads other visits of the same distribution, for learning truth rates."""
         return _read_visits(self.folder / "training_visits.jsonl")
 
     def batch_visits(self, count: int) -> list[dict[str, int]]:
-        """So many others, drawn anew at each call."""
+        """Draws so many other visits, the same ones at each call."""
         rng = np.random.default_rng([self.parameters.seed, 3])
         return list(make_visits(self.parameters, rng, count))
 
@@ -132,7 +132,7 @@ class Chances:
         return int(next(self._stream) * limit)
 
     def sample(self, limit: int, size: int) -> list[int]:
-        """Distinct numbers below the limit, ascending."""
+        """Draws distinct numbers below the limit, ascending."""
         chosen: set[int] = set()
         while len(chosen) < min(size, limit):
             chosen.add(self.below(limit))
@@ -163,7 +163,7 @@ class PredicateMaker:
         if operator == "between":
             width = self._chances.below(max(1, self._parameters.values // 4))
             upper = min(self._parameters.values - 1, lower + width)
-            # The language refuses an empty range, and one value is an equality.
+            # The bounds stand in their order, because the language refuses an empty range.
             return f"{attribute} between {lower} and {upper}"
         return f"{attribute} {operator} {lower}"
 
@@ -182,7 +182,7 @@ class PredicateMaker:
         return rest[int((point - 0.4) / 0.6 * len(rest))]
 
     def _draw_ads_operator(self, point: float) -> str:
-        """Targeting is mostly equality and membership."""
+        """Draws an operator as targeting uses them: mostly equality and membership."""
         steps = ((0.45, "="), (0.75, "in"), (0.83, "not in"), (0.88, "!="), (0.94, "between"))
         for limit, operator in steps:
             if point < limit:
@@ -321,7 +321,7 @@ def write_workload(parameters: Parameters, folder: Path) -> None:
 
 
 def open_parameters(parameters: Parameters, folder: Path) -> Workload:
-    """The workload in that folder, made anew when it is missing or of other parameters."""
+    """Opens the workload in that folder; makes it anew if it is missing or has other parameters."""
     mark = folder / "parameters.json"
     if not mark.exists() or json.loads(mark.read_text()) != asdict(parameters):
         write_workload(parameters, folder)

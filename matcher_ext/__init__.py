@@ -1,6 +1,6 @@
-"""The compiled engine: the language's parser and normal form, the index over expressions.
+"""Owns the compiled engine: the language's parser and normal form, the index over expressions.
 
-Imports nothing of the packages above it; catalogues come in as plain rows.
+It imports nothing of the packages above it; catalogues come in as plain rows.
 """
 
 from matcher_ext.index import ATree, LiveIndex, Snapshot

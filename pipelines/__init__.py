@@ -1,1 +1,1 @@
-"""Spark jobs that replay the visit log through the compiled index that serves live requests."""
+"""Owns the Spark jobs that replay the visit log through the index that serves live requests."""

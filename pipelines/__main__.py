@@ -1,4 +1,4 @@
-"""Every job by its name: `python -m pipelines eligibility --help` says what one needs.
+"""Runs a job by its name: `python -m pipelines eligibility --help` says what one needs.
 
 Under spark-submit, from the checkout: `PYTHONPATH=. spark-submit pipelines/__main__.py ingest ..`.
 """
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-# Jobs of a day, which all take the same options and have a `JOB`. In the order of `nightly`.
+# Jobs of a day, in the order in which `nightly` runs them: all take the same options, and have a
+# `JOB`.
 DAY_JOBS = {
     "quarantine": "list the rows of a day that no report counts, with their reasons",
     "eligibility": "count the visits and people that each campaign was eligible for",

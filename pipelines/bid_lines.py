@@ -1,10 +1,10 @@
-"""A line of a bid-request log as rows of the visit log, or the reason why it cannot be one.
+"""Turns a line of a bid-request log into rows of the visit log, or says why it cannot be.
 
     {"id": .., "imp": [..], .., "time": "2026-11-16T05:12:00Z"}               a bid request
     {"publisher": .., "time": .., "bid_request": {"id": .., "imp": [..]}}     as servers are asked
 
-OpenRTB knows no time, so the line says it. What a bid request says of its visits is decided by
-`targeting.openrtb`, which servers ask as well.
+OpenRTB knows no time, so the line says it. `targeting.openrtb` decides what a bid request says of
+its visits, here as for servers.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from targeting.visit_log import TIME, LogColumns, RowMaker, Salts
 from targeting.visit_log.rows import Row, write_moment
 from targeting.visits import EPOCH, MalformedError
 
-MAX_LINE_BYTES = 256 * 1024  # as of a request to the servers
+MAX_LINE_BYTES = 256 * 1024  # as much as a request to the servers may have
 
 
 class LineError(ValueError):
@@ -34,8 +34,7 @@ class LineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Holds what stands beside the line, in columns of its own; what the line says itself goes
-    first."""
+    """What columns beside the line say; what the line says itself goes first."""
 
     time: object = None
     publisher: object = None
@@ -86,8 +85,8 @@ class LineReader:
             raise LineError("invalid_visit", str(error)) from None
 
     def _read_time(self, raw: object) -> int:
-        """A visit that comes late belongs to the day whose log has it; one from a later day does
-        not."""
+        """Reads the visit's time. A visit that comes late belongs to the day whose log has it; one
+        from a later day is refused."""
         if raw is None:
             raise LineError("no_time", "The line does not say when it was.")
         try:

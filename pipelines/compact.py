@@ -1,10 +1,10 @@
-"""Job: brings what servers wrote of a day, a file per process and minute, into its day's folder.
+"""Job: moves what servers wrote on a day, a file per process and minute, into the day's folder.
 
     python -m pipelines compact --visits LOG --first-day 2026-11-16 [--last-day 2026-11-17] \\
         [--master local[2]]
 
-Sorted by publisher, so that no job has to. Running again is safe: what came late is added, nothing
-is added twice. Prints one JSON line per day. `eligible_visits` does the same before it counts.
+It sorts by publisher, so that no other job has to. Running again is safe: what came late is added,
+nothing is added twice. It prints one JSON line per day. Every job of a day does this first.
 """
 
 import argparse
@@ -28,7 +28,7 @@ CLAIMED = "_claimed"
 
 @dataclass(frozen=True, slots=True)
 class DayCompacted:
-    """One line of progress. What a killed job had committed already is not counted again."""
+    """One line of progress. It does not count what a killed job had committed already."""
 
     day: str
     files: int = 0
@@ -60,13 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compact_day(spark: SparkSession, log: str, day: date) -> DayCompacted:
-    """Takes the day's folder away from the servers, who begin another; what was taken stays where
-    it is until its rows are committed."""
+    """Moves the day's folder away from the servers, who begin another, and adds its rows to the
+    day. The folder stays until its rows are committed."""
     days = LogDays(spark, log, ORIGIN, replaces=False)
     claimed = f"{log.rstrip('/')}/{CLAIMED}/dt={day}"
     finish(days, day, claimed)
     done = DayCompacted(str(day))
-    if days.files.exists(claimed):  # by a job that was killed
+    if days.files.exists(claimed):  # a job was killed that had claimed it
         done = add_claimed(spark, days, day, claimed, done)
     if claim(days, log, day, claimed):
         done = add_claimed(spark, days, day, claimed, done)
@@ -89,8 +89,8 @@ def add_claimed(
 
 
 def finish(days: LogDays, day: date, claimed: str) -> None:
-    """Ends what is committed, in an order that can be begun again anywhere: it is never staged
-    again."""
+    """Finishes what is committed, in an order that survives being killed anywhere: what the rows
+    were made of goes before the commit does, so that they are never added twice."""
     if days.move_committed(day):
         days.files.delete(claimed)
         days.forget_committed(day)

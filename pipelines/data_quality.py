@@ -1,4 +1,4 @@
-"""Job: what the day's traffic carries: how full each attribute is, with what, and what is odd.
+"""Job: tells what the day's traffic carries: how full each attribute is, of what, and what is odd.
 
 attributes   per attribute: filled, of a wrong type, outside its domain, different values,
              and how far its fill rate is from the median of the seven days before
@@ -63,7 +63,7 @@ PROFILE = StructType(
         StructField("visits", LongType()),
     ]
 )
-# Those whose values are counted: of the others nearly every visit has its own.
+# Types whose values are counted; of the others, nearly every visit has a value of its own.
 COUNTABLE = {
     AttributeType.BOOLEAN,
     AttributeType.INTEGER,
@@ -143,7 +143,8 @@ def count_cells(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def fits(found: pa.DataType, kind: str) -> bool:
-    """Says whether a column can carry an attribute's values; moments are read value by value."""
+    """Tells whether a column can carry an attribute's values. Every column can carry times, which
+    are read value by value."""
     kinds = pa.types
     is_set = kinds.is_list(found)
     element = found.value_type if is_set else found
@@ -189,7 +190,7 @@ def count_values(day: DayInput, values: DataFrame, domains: list[tuple[str, str]
 
 
 def rank_values(values: DataFrame) -> DataFrame:
-    """Ranks values by visits; not of users, whose hashes are nobody's business here."""
+    """Ranks values by visits; leaves out users, whose hashes are nobody's business here."""
     by_visits = Window.partitionBy("attribute").orderBy(sf.desc("visits"), "value")
     ranked = values.where(column("attribute") != USER).withColumn(
         "rank", sf.row_number().over(by_visits)

@@ -1,6 +1,6 @@
-"""Opens one day of the visit log for all jobs of a session: compacted, judged once, by columns.
+"""Opens one day of the visit log for all jobs of a session: compacted, and judged once.
 
-Owns what "the day's visits" are; what is asked of them is each job's own.
+It owns what "the day's visits" are; what is asked of them is each job's own.
 """
 
 import shutil
@@ -25,7 +25,7 @@ from pipelines.partitions import DayStore
 from pipelines.visit_log import ADDED, column, list_parts, read_day
 from targeting.visit_log import SALT, USER_BEFORE, WRONG_VALUES
 
-# Beside the attributes: what the log says of a row, for those who ask.
+# Columns of the log's own that jobs may read beside the attributes.
 PASSED_ON = (SALT, USER_BEFORE, WRONG_VALUES)
 
 
@@ -42,7 +42,7 @@ class DayOrder:
 
 
 class DayInput:
-    """Lives as long as a session works on the day; `close` gives the memory back."""
+    """The day's log while a session works on it; `close` gives the memory back."""
 
     def __init__(self, spark: SparkSession, order: DayOrder) -> None:
         self.spark = spark
@@ -55,7 +55,7 @@ class DayInput:
 
     @cached_property
     def log(self) -> list[DataFrame]:
-        """Holds one table for each set of column types; none if the day has no log."""
+        """Reads the log: one table for each set of column types; none if the day has no log."""
         wanted = self.index.attributes | set(PASSED_ON)
         return read_day(self.spark, self.order.visits, self.day, wanted)
 
@@ -65,19 +65,19 @@ class DayInput:
 
     @cached_property
     def visits(self) -> list[DataFrame]:
-        """Holds the rows that count, in the log's order: by publisher."""
+        """Chooses the rows that count, in the log's order: by publisher."""
         return [leave_out(part, self.keys) for part in self.log]
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """Counts what the log held, by weight."""
+        """Counts the visits that the log's rows stand for, by what became of them."""
         sums = [sf.sum(name).alias(name) for name in ("visits", "malformed", "duplicates", "late")]
         (found,) = count_daily(self.keys).agg(*sums).collect()
         return {name: value or 0 for name, value in found.asDict().items()}
 
     @cached_property
     def files(self) -> dict[str, int]:
-        """Lists the files of the day's log, with their bytes."""
+        """Lists the files of the day's log, with their sizes in bytes."""
         return list_parts(self.spark, self.order.visits, self.day)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Files by Spark's own file systems, so that a path may be local, HDFS or an object store."""
+"""Handles files by Spark's own file systems, so that a path may be local, HDFS or in a store."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ class FileSystem:
         self._configuration: Any = context.hadoopConfiguration()
         self._path: Any = jvm.org.apache.hadoop.fs.Path
         self._files: Any = self._path(root).getFileSystem(self._configuration)
-        # A rename there is a copy and a removal; but what is written appears whole.
+        # There, a rename is a copy and a removal, but what is written appears whole.
         self._is_object_store = self._files.getUri().getScheme() not in ("file", "hdfs", "viewfs")
-        # Parquet checks itself; files of check sums would be left behind by whoever removes ours.
+        # Parquet checks itself; extra files of check sums would outlive the files that we remove.
         self._files.setWriteChecksum(False)
 
     def exists(self, path: str) -> bool:
         return bool(self._files.exists(self._path(path)))
 
     def names_in(self, folder: str) -> list[str]:
-        """Sorted names; none when there is no such folder."""
+        """Lists the names in a folder, sorted; none when there is no such folder."""
         if not self.exists(folder):
             return []
         return sorted(
@@ -39,7 +39,7 @@ class FileSystem:
         self._files.mkdirs(self._path(path))
 
     def delete(self, path: str) -> None:
-        """With all that is in it; nothing happens when there is no such path."""
+        """Deletes a path with all that is in it, if there is such a path."""
         self._files.delete(self._path(path), True)
 
     def write_whole(self, path: str, content: bytes) -> None:
@@ -64,7 +64,7 @@ class FileSystem:
         return self._files.makeQualified(self._path(path))
 
     def _write(self, path: str, content: bytes) -> None:
-        """An object store shows what is written when the stream is closed, and all of it."""
+        """Writes a file. An object store shows it when the stream is closed, and then all of it."""
         stream = self._files.create(self._path(path), True)
         try:
             stream.write(bytearray(content))

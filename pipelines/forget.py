@@ -5,9 +5,9 @@
 
 The user is known by the id that ad servers send; in the logs it is hashed with the log's own secret
 (TREELINE_VISIT_LOG_SALT, or the file that servers keep), and under every salt of its windows. Files
-without the user are not touched; each other is written anew beside and replaced in one step.
+without the user are not touched; every other one is written anew beside, and replaced in one step.
 Running again is safe. Sketches in reports name nobody and stay; the sample is replaced nightly.
-Needs no Spark. Prints one JSON line. Not at the same time as another job on the log.
+It needs no Spark and prints one JSON line. Do not run it beside another job on the log.
 """
 
 import argparse
@@ -100,7 +100,8 @@ def list_names(user: str, salts: Salts, days: Sequence[date]) -> set[str]:
 
 
 def forget_answers(folder: str, user: str, salt: bytes) -> Forgotten:
-    """Looks for the hash in the visit's text: 32 digits are nothing else there."""
+    """Removes a user's sampled answers. It finds the hash in the visit's text, where 32 digits are
+    nothing else."""
     files, root = open_place(folder.rstrip("/"))
     key = hashlib.blake2b(salt, digest_size=32).digest()
     name = hashlib.blake2b(user.encode(), key=key, digest_size=16).hexdigest()
@@ -126,7 +127,7 @@ def rewrite(
     columns: Sequence[str],
     find: Callable[[pa.Table], pa.ChunkedArray],
 ) -> Forgotten:
-    """Writes files anew without the rows that `find` says are meant, by these columns."""
+    """Writes files anew without the rows that `find` marks, which is given only these columns."""
     rewritten = rows = 0
     for path in paths:
         table = read_columns(files, path, columns)

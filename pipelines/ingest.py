@@ -41,7 +41,7 @@ SALT_VARIABLE = "TREELINE_VISIT_LOG_SALT"
 SALT_CHARACTERS = 32
 LINE, SAID_TIME, SAID_PUBLISHER, SOURCE = "line", "time", "publisher", "source_file"
 VISIT, REASON, DETAIL = "visit", "reason", "detail"
-# A moment as a line would say it.
+# How a line writes a moment.
 MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 
 
@@ -148,7 +148,7 @@ def finish(days: LogDays, day: date) -> None:
 
 
 def read_lines(spark: SparkSession, job: Job) -> DataFrame:
-    """Reads the lines of all inputs, with what stands beside them."""
+    """Reads the lines of all inputs, with the time and publisher in columns beside them."""
     is_parquet = any(path.rstrip("/").endswith(".parquet") for path in job.inputs)
     rows = spark.read.parquet(*job.inputs) if is_parquet else spark.read.text(job.inputs)
     of_line = job.column if is_parquet else "value"
@@ -161,7 +161,7 @@ def read_lines(spark: SparkSession, job: Job) -> DataFrame:
 
 
 def read_beside(rows: DataFrame, name: str) -> Column:
-    """Reads a column of Parquet as text; moments as the line would say them."""
+    """Reads a column of Parquet as text, moments as a line writes them; null if there is none."""
     kind = {field.name: field.dataType for field in rows.schema}.get(name)
     if kind is None:
         return sf.lit(None).cast("string")
@@ -178,7 +178,8 @@ def columns_of(job: Job) -> LogColumns:
 
 
 def result_schema(job: Job) -> StructType:
-    """A visit in a struct of its own: mapInArrow does not take columns with a dot in their name."""
+    """Lists the columns of results. A visit is one struct, because mapInArrow takes no columns with
+    a dot in their name."""
     texts = [StructField(name, StringType()) for name in (LINE, SOURCE, REASON, DETAIL)]
     return StructType([StructField(VISIT, from_arrow_schema(columns_of(job).schema)), *texts])
 
@@ -205,8 +206,8 @@ class ReadLines:
 
 
 def for_spark(kind: pa.StructType) -> pa.StructType:
-    """Widens moments to microseconds, the only ones of Arrow's that Spark reads; it writes
-    milliseconds."""
+    """Widens moments to microseconds, the only unit of Arrow's that Spark reads; it still writes
+    milliseconds to the log."""
     return pa.struct(
         [
             each.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(each.type) else each

@@ -1,6 +1,6 @@
 """Decides what becomes of each row of the log: which count, and why others do not.
 
-Every job of a day goes by the same judgement, so that their figures add up.
+All jobs of a day share one judgement, so that their figures add up.
 """
 
 from functools import reduce
@@ -49,7 +49,7 @@ def judge_rows(log: list[DataFrame]) -> DataFrame:
 
 
 def find_flaw(begin: Column) -> Column:
-    """Names the reason why a row cannot count; null if it can."""
+    """Finds the reason why a row cannot count; null if it can."""
     publisher, moment = column("publisher.id"), column("time")
     return (
         sf.when(column("visit_id").isNull(), NO_ID)
@@ -71,15 +71,15 @@ def count_daily(keys: DataFrame) -> DataFrame:
 
 
 def sum_weights(condition: Column) -> Column:
-    """Sums up how many visits the rows stand for that meet the condition."""
+    """Sums up how many visits are meant by the rows that meet the condition."""
     return sf.sum(sf.when(condition, column(WEIGHT)).otherwise(0))
 
 
 def leave_out(part: DataFrame, keys: DataFrame) -> DataFrame:
     """Takes the rows that do not count out of a part of the log.
 
-    The few rows that do not count are taken out of the log, rather than the many that do sorted
-    and moved with all their columns.
+    This moves only the few that do not count. Choosing those that do would sort and move nearly all
+    rows, with all their columns.
     """
     left_out = keys.where(column("fate") != COUNTED).select(SOURCE_FILE, SOURCE_ROW)
     return part.join(sf.broadcast(left_out), [SOURCE_FILE, SOURCE_ROW], "left_anti")

@@ -1,8 +1,8 @@
 """Adds parts to a day of the visit log, whole or not at all, on any file system that Spark writes.
 
-What is added is written aside, then renamed to `_ready`: that rename is the commit. Moving the
-parts into their day after it is repeated by whoever comes next. Two jobs must not write one day
-at the same time.
+What is added is written aside, then renamed to `_ready`: that rename is the commit. If a job is
+killed before the parts are moved into their day, the next one moves them. Two jobs must not write
+one day at the same time.
 
     LOG/_staging/dt=D.<origin>.<token>  being written
     LOG/_ready/dt=D.<origin>.<token>    complete, to be moved to
@@ -20,13 +20,14 @@ from pipelines.file_system import FileSystem
 from pipelines.visit_log import column, is_part
 from targeting.visit_log import PUBLISHER, TIME, VISIT_ID
 
-# Small enough for whoever wants one publisher, or a sample of all, to read few rows.
+# Small enough that whoever wants one publisher, or a sample of all, reads few rows.
 ROWS_PER_GROUP = 20_000
 BYTES_PER_PART = 256_000_000
 
 
 class LogDays:
-    """`origin` says who adds. One who replaces takes away what it added before."""
+    """The days of one log. `origin` names the job that adds; one that `replaces` first removes what
+    it added before."""
 
     def __init__(self, spark: SparkSession, log: str, origin: str, *, replaces: bool) -> None:
         self.files = FileSystem(spark, log)
@@ -93,7 +94,7 @@ class LogDays:
 
 @dataclass(frozen=True, slots=True)
 class StagedParts:
-    """Nobody sees them before `LogDays.commit`."""
+    """Parts that are written; nobody sees them before `LogDays.commit`."""
 
     day: date
     token: str

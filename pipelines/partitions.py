@@ -1,8 +1,8 @@
 """Replaces one day of a job's tables as a whole, on any file system that Spark can write.
 
-Each run writes into a folder of its own; the commit is the manifest that names its files, replaced
-in one step (`targeting.report_tables` has the layout, for readers too). Nothing is renamed but that
-one file, so object stores are as safe as disks. A job killed before the commit leaves the old day
+Each run writes into a folder of its own. The commit replaces the manifest, which names the run's
+files, in one step (`targeting.report_tables` has the layout, for readers too). No other file is
+renamed, so object stores are as safe as disks. A job killed before the commit leaves the old day
 untouched. Two jobs must not write one day of one table at the same time.
 """
 
@@ -49,7 +49,7 @@ class DayStore:
         self._job = job
 
     def clear(self, day: date) -> None:
-        """Removes what killed jobs left; not what the last manifest took the place of."""
+        """Removes what killed jobs left; keeps the run before, which readers may still read."""
         manifest = self.read_manifest(day) or {}
         self._keep_only(day, {manifest.get("run"), manifest.get("run_before")})
 

@@ -1,4 +1,4 @@
-"""Job: the rows of a day that no report counts, each with its reason and where it lies."""
+"""Job: lists the rows of a day that no report counts, each with its reason and where it lies."""
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 

@@ -1,7 +1,7 @@
-"""Job: how many people each campaign could reach in 1, 7 and 28 days, by uniting sketches.
+"""Job: estimates how many people each campaign could reach in 1, 7 and 28 days, from sketches.
 
-Days may lie in two windows of salts; all of their rows have the older one (see README). A window
-that was logged with several weights, or under several secrets, is not comparable, and has no row.
+Days may lie in two windows of salts; all of their rows have the older salt (see README). Days that
+were logged with several weights, or under several secrets, cannot be compared, and give no row.
 """
 
 from functools import reduce
@@ -39,7 +39,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def estimate(people: DataFrame, length: int) -> DataFrame:
-    """Counts people under the oldest salt that all of a campaign's days have; a day has two."""
+    """Estimates people under the oldest salt that all of a campaign's days have; a day has two."""
     days = sf.count_distinct("day").alias("days_counted")
     all_days = people.groupBy("campaign_id").agg(days, sf.count_distinct("weight").alias("weights"))
     by_salt = people.groupBy("campaign_id", "salt", "weight").agg(

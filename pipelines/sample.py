@@ -1,10 +1,10 @@
-"""Job: keeps some users of the last days with all of their visits, to be asked again and again.
+"""Job: keeps some users of the last days with all of their visits, for questions asked at any time.
 
     visits   the log's columns, `sample_weight`, and the day; sorted by publisher
 
-A user is in it by a hash, so one who is, is with all visits; a visit without a user by its own.
-`sample_weight` says how many visits of its publisher a row stands for: the publisher's visits in
-those days through those that were taken.
+A hash of the user decides, so that a user is in it with all visits or none; visits without a user
+are chosen by their own ids. `sample_weight` says how many visits of its publisher a row stands for:
+the publisher's visits in those days, divided by those of them in the sample.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def read_counted(day: DayInput, days: Sequence[date]) -> DataFrame | None:
 
 
 def choose(visits: DataFrame, wanted: int) -> DataFrame:
-    """Chooses about as many visits as wanted: users have more or fewer."""
+    """Chooses about as many visits as wanted; not exactly, as users come with all their visits."""
     at_publisher = Window.partitionBy(column(PUBLISHER))
     everything = visits.agg(sf.count("*"), sf.min(SALT)).collect()[0]
     total, oldest_salt = everything
@@ -87,7 +87,8 @@ def choose(visits: DataFrame, wanted: int) -> DataFrame:
 
 
 def who(oldest_salt: str | None) -> Column:
-    """Names the user under one salt for all days: that of the older window, which all rows have."""
+    """Identifies the user under one salt for all days: that of the older window, which all rows
+    have. A visit without a user is identified by its own id."""
     user = column(USER)
     if oldest_salt is not None:
         user = sf.when(column(SALT) == oldest_salt, user).otherwise(column(USER_BEFORE))

@@ -1,4 +1,4 @@
-"""Job: the supply chains that visits came with, against the graph that the exchange knows.
+"""Job: holds the supply chains that visits came with against the graph that the exchange knows.
 
     chains   publisher, chain, complete: visits, and what is wrong with it
     edges    pairs of known parties that sell to each other in traffic, but not in the graph
@@ -9,7 +9,7 @@ A node of a chain is `asi/sid`: here the domain and the seller id of a party. A 
     unknown_hop     a node is no party of the exchange
     unauthorised    it begins with another than the visit's publisher, or a party sells to one that
                     it has no edge to
-    known           none of it
+    known           it is none of these
 """
 
 import json
@@ -76,7 +76,7 @@ EDGES = StructType(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`missing` are the edges that would make it known."""
+    """What a chain is. `missing` are the edges that would make it known."""
 
     name: str
     first_unknown: str | None = None
@@ -85,7 +85,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Seller ids by node, and which seller sells to which."""
+    """The graph that the exchange knows: seller ids by node, and who sells to whom."""
 
     parties: dict[str, str]
     edges: frozenset[tuple[str, str]]
@@ -120,7 +120,7 @@ def compute(day: DayInput) -> Tables:
 
 
 def observe(visits: Sequence[DataFrame]) -> DataFrame:
-    """Counts each chain's visits; one that does not say so counts as complete."""
+    """Counts each chain's visits; takes a chain that does not say so for complete."""
     parts = [
         rows.select(
             column(PUBLISHER).alias("publisher"),
@@ -137,7 +137,8 @@ def observe(visits: Sequence[DataFrame]) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class JudgeChains:
-    """For `mapInArrow`: rows of OBSERVED in, of CHAINS out. There are few different chains."""
+    """Judges rows of OBSERVED into rows of CHAINS, for `mapInArrow`. There are few different
+    chains, so plain Python is quick enough."""
 
     graph: Graph
 

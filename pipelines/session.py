@@ -1,6 +1,6 @@
-"""Starts Spark the same way for every job: on this machine in small, or on a cluster by `--master`.
+"""Starts Spark alike for every job: small on this machine, or on a cluster by `--master`.
 
-Owns what Spark must be told before it starts; knows nothing of any job.
+It owns what Spark must be told before it starts, and knows nothing of any job.
 """
 
 import logging
@@ -23,7 +23,7 @@ class JavaMissingError(RuntimeError):
 
 
 def prepare_java() -> None:
-    """JAVA_HOME, else PATH, else the Java that the project's set-up put into its environment."""
+    """Finds Java: by JAVA_HOME, else on PATH, else what `make setup` put into the environment."""
     home = os.environ.get("JAVA_HOME")
     if home and not (Path(home) / "bin" / "java").exists():
         raise JavaMissingError(f"JAVA_HOME is {home}, but there is no bin/java in it.")
@@ -39,7 +39,7 @@ def prepare_java() -> None:
 def start_session(*, name: str, master: str) -> SparkSession:
     prepare_java()
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    # It tells of every connection that it closes, even after the program's own log is closed.
+    # py4j logs every connection that it closes, even after the program's own log is closed.
     logging.getLogger("py4j").setLevel(logging.WARNING)
     settings = every_master() | (this_machine() if is_local(master) else {})
     builder = SparkSession.builder.master(master).appName(name)
@@ -62,13 +62,13 @@ def every_master() -> dict[str, str]:
         "spark.sql.caseSensitive": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
         "spark.ui.showConsoleProgress": "false",
-        # As servers and the demo write the visit log.
+        # Servers and the demo write the visit log in milliseconds, too.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     }
 
 
 def this_machine() -> dict[str, str]:
-    """Quick to start and closed to the network: nothing listens but on the loopback address."""
+    """Makes Spark quick to start, and closed to the network: it listens on loopback only."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     return {
         "spark.driver.host": "127.0.0.1",
@@ -84,7 +84,7 @@ def this_machine() -> dict[str, str]:
 
 
 def zip_package() -> str:
-    """This package as a zip, for executors that have the engine installed but not the jobs."""
+    """Packs this package as a zip, for executors that have the engine but not the jobs."""
     folder = Path(tempfile.mkdtemp(prefix="treeline-pipelines-"))
     return shutil.make_archive(
         str(folder / "pipelines"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name

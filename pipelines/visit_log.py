@@ -1,7 +1,7 @@
-"""Reads one day of the visit log: what decides whether a row counts, and what it says of the visit.
+"""Reads one day of the visit log: the columns that decide whether a row counts, and attributes.
 
-Attributes are passed on as they were logged. Whether a value fits its attribute's type is for the
-index to say, here as in serving: a value of a wrong type is a missing one.
+Attributes are passed on as they were logged. The index decides whether a value fits its attribute's
+type, here as in serving: a value of a wrong type counts as missing.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from pipelines.file_system import FileSystem
 from targeting.visit_log import WEIGHT
 
-# What a row must have to count; of another type it counts as null.
+# The columns that a row must have to count; a column of another type counts as null.
 NEEDED = StructType(
     [
         StructField("visit_id", StringType()),
@@ -32,7 +32,7 @@ NEEDED = StructType(
         StructField("publisher.id", StringType()),
     ]
 )
-# A log that says nothing of it stands for itself.
+# How many visits a row stands for; where the log does not say, one.
 COUNTED_AS = StructField(WEIGHT, LongType())
 LOCAL_TIME = "local_time"
 DAY, SOURCE_FILE, SOURCE_ROW = "dt", "source_file", "source_row"
@@ -42,32 +42,33 @@ ADDED = (DAY, SOURCE_FILE, SOURCE_ROW)
 def read_day(
     spark: SparkSession, root: str, day: date, attributes: Collection[str]
 ) -> list[DataFrame]:
-    """The day's rows: one table for each set of column types in the log; none without a log.
+    """Reads the day's rows: one table for each set of column types in the log; none without a log.
 
     Each has the columns of NEEDED and ADDED, how many visits a row stands for, and the attributes
     that it carries: an absent column is a missing attribute, and narrower batches are quicker.
     """
     paths = list(list_parts(spark, root, day))
-    # With the root as base the day comes as a column, not as a constant: Spark then compiles the
-    # same code for every day, and only once.
+    # With the root as base the day is a column, not a constant: Spark then compiles its code once,
+    # not once for each day.
     reader = spark.read.option("basePath", root)
     return [choose_columns(rows, attributes) for rows in read_files(reader, paths)]
 
 
 def list_parts(spark: SparkSession, root: str, day: date) -> dict[str, int]:
-    """The day's files, with their bytes."""
+    """Lists the day's files, with their sizes in bytes."""
     files, folder = FileSystem(spark, root), f"{root.rstrip('/')}/dt={day}"
     paths = [f"{folder}/{name}" for name in files.names_in(folder) if is_part(name)]
     return {path: files.size_of(path) for path in paths}
 
 
 def is_part(name: str) -> bool:
-    """Names with a dot or an underscore before them are not finished, or not for readers."""
+    """Tells whether a file is for readers: a name that begins with a dot or an underscore is not
+    finished, or not for them."""
     return name.endswith(".parquet") and not name.startswith((".", "_"))
 
 
 def read_files(reader: DataFrameReader, paths: list[str]) -> list[DataFrame]:
-    """Files that agree on their columns are read at once, which is nearly always."""
+    """Reads files as few tables: those that agree on their columns, nearly always all, are one."""
     if not paths:
         return []
     try:
@@ -82,7 +83,7 @@ def read_files(reader: DataFrameReader, paths: list[str]) -> list[DataFrame]:
 
 
 def choose_columns(rows: DataFrame, attributes: Collection[str]) -> DataFrame:
-    """In an order of our own, so that files with other orders give the same plan."""
+    """Chooses the columns, in an order of our own, so that files in any order give one plan."""
     passed_on = set(rows.columns) & set(attributes) - {*NEEDED.names, LOCAL_TIME, WEIGHT}
     chosen = rows.select(
         *[need(rows, field) for field in NEEDED],
@@ -92,12 +93,12 @@ def choose_columns(rows: DataFrame, attributes: Collection[str]) -> DataFrame:
         sf.col("_metadata.file_path").alias(SOURCE_FILE),
         sf.col("_metadata.row_index").alias(SOURCE_ROW),
     )
-    # As in serving: the visitor's own clock shows the same instant, the index shifts it.
+    # As in serving, `local_time` is the same instant; the index shifts it to the visitor's clock.
     return chosen.withColumn(LOCAL_TIME, column("time")) if LOCAL_TIME in attributes else chosen
 
 
 def need(rows: DataFrame, field: StructField) -> Column:
-    """The column if it is of its type, else nulls."""
+    """Gives the column if it is of the field's type, else nulls."""
     found = {other.name: other.dataType for other in rows.schema}.get(field.name)
     is_fit = found == field.dataType or (
         isinstance(found, TimestampNTZType) and isinstance(field.dataType, TimestampType)
@@ -107,5 +108,5 @@ def need(rows: DataFrame, field: StructField) -> Column:
 
 
 def column(name: str) -> Any:
-    """The column of that name; the quotes keep Spark from reading the dot as a struct's field."""
+    """Gives the column of that name; quotes keep Spark from taking a dot for a struct's field."""
     return sf.col(f"`{name}`")

@@ -1,6 +1,7 @@
-"""What an expression means: catalogue, tree, text, JSON form, plain evaluator, explanation.
+"""Says what an expression means: catalogue, tree, text, JSON form, plain evaluator, explanation.
 
-No Django, no Spark. The compiled parser below it is the only one; the evaluator here is the judge.
+It knows no Django and no Spark. It has no parser but the compiled one; its plain evaluator judges
+the compiled matcher.
 """
 
 from matcher_ext.language import ExpressionError, ExpressionProblem

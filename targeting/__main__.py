@@ -1,4 +1,4 @@
-"""The language from a command line, without Django.
+"""Checks, prints, explains and evaluates expressions from a command line, without Django.
 
     python -m targeting check    --catalog catalog.json "age >= 18"
     python -m targeting format   --catalog catalog.json --file expression.txt

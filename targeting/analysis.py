@@ -1,7 +1,7 @@
-"""What is suspicious about an expression before it is saved, alone or along a path.
+"""Finds what is suspicious about an expression before it is saved, alone or along a path.
 
-Every finding is proven: a contradiction has no visit at all, missing values included. What cannot
-be decided within the budget is said to be undecided, and never called a finding.
+Every finding is proven: no visit at all meets a contradiction, not even one that lacks values. What
+cannot be decided within the budget is said to be undecided, and never called a finding.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from targeting.tree import (
 )
 
 DEFAULT_BUDGET = 100_000  # nodes looked at: a fraction of a second
-MAX_PAIRS = 400
-MAX_LOOKED_AT = 200_000  # pairs, to find those
+MAX_PAIRS = 400  # of conditions in one group that are compared
+MAX_LOOKED_AT = 200_000  # pairs that are gone through to find them
 MAX_SHOWN = 200  # characters of a condition in a message
 
 Owner = TypeVar("Owner")
@@ -57,9 +57,9 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`owners`: of a conflict, whose each condition is; None for the campaign's, or an edge.
-    `paths`: where the conditions stand in the expression's JSON form; what an audience says stands
-    where the audience is named."""
+    """One thing that people should know of. `owners` (of a conflict only) names whose each
+    condition is: an edge, or None for the campaign. `paths` says where the conditions stand in the
+    expression's JSON form; what an audience says stands where the audience is named."""
 
     kind: FindingKind
     message: str
@@ -70,14 +70,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """`is_decided` is False when the budget did not suffice to rule out further findings."""
+    """All findings. `is_decided` is False when the budget did not suffice to rule out more."""
 
     findings: tuple[Finding, ...]
     is_decided: bool
 
 
 def analyse(expression: Expression, *, budget: int = DEFAULT_BUDGET) -> Analysis:
-    """Contradictions, tautologies, repeated and subsumed conditions, retired attributes."""
+    """Finds contradictions, tautologies, repeated and subsumed conditions, retired attributes."""
     analyser = Analyser(expression.context({}), Budget(budget))
     findings = list(retired_attributes(expression))
     try:
@@ -95,7 +95,7 @@ def analyse_path(
     *,
     budget: int = DEFAULT_BUDGET,
 ) -> Analysis:
-    """Whether a campaign can ever be eligible through these edges, given with their names.
+    """Tells whether a campaign can ever be eligible through these edges, given with their names.
 
     A conflict names as few conditions as suffice for it.
     """
@@ -132,7 +132,7 @@ def conjuncts(root: Node) -> tuple[Node, ...]:
 
 
 def brief(node: Node) -> str:
-    """The condition's text, cut where a long list would drown the message."""
+    """Prints the condition, cut where a long list would drown the message."""
     text = print_line(node, is_root=True)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 2]}.."
 
@@ -153,8 +153,8 @@ Places = Mapping[int, tuple[str, ...]]
 
 
 def locate(root: Node, resolved: Node) -> Places:
-    """The paths at which each node of the resolved tree stands in the tree that it was made of, by
-    the node's identity: equal conditions at two places are two."""
+    """Finds where each node of the resolved tree stands in the tree that it was made of. The key is
+    the node's identity, because equal conditions may stand at two places."""
     places: dict[int, tuple[str, ...]] = {}
 
     def visit(path: str, node: Node) -> None:
@@ -176,7 +176,7 @@ def locate(root: Node, resolved: Node) -> Places:
 
 
 class Analyser:
-    """One analysis: what it looks at, and what it may still spend."""
+    """One analysis: what it is about, what it may still spend, and whether all was decided."""
 
     def __init__(self, context: Context, budget: Budget) -> None:
         self.context = context
@@ -208,7 +208,7 @@ class Analyser:
         return core
 
     def find_constant_parts(self, node: Node) -> Iterator[Finding]:
-        """The largest parts that are never or always true; parts of those are not news."""
+        """Finds the largest parts that are never or always true; their own parts are not news."""
         if isinstance(node, Constant):
             return
         if self.ask_true([node]) is Answer.NO:
@@ -232,7 +232,7 @@ class Analyser:
         return Finding(kind, f"`{text}` {said}", (text,), paths=self.paths_of(node))
 
     def find_redundancy(self, root: Node) -> Iterator[Finding]:
-        """Pairs in one group of which one adds nothing."""
+        """Finds pairs of conditions in one group of which one adds nothing."""
         for group in walk(root):
             if isinstance(group, And | Or):
                 yield from self.find_in_group(group, is_top=group is root)
@@ -252,8 +252,8 @@ class Analyser:
                 yield self.find_subsumed(left, right)
 
     def adds_nothing(self, group: And | Or, kept: Node, left_out: Node, *, is_top: bool) -> bool:
-        """Whether the group means the same with `kept` alone. At the top only matches count;
-        further down, under a negation perhaps, every truth value does."""
+        """Tells whether `left_out` changes nothing beside `kept`. At the top only matches count;
+        further down, perhaps under a negation, every truth value does."""
         if is_top:
             stronger, weaker = (kept, left_out) if isinstance(group, And) else (left_out, kept)
             asked = ask([stronger, weaker], first_without_second, self.context, self.budget)
@@ -269,8 +269,8 @@ class Analyser:
 
 
 def find_pairs(nodes: Sequence[Node]) -> tuple[list[tuple[Node, Node]], bool]:
-    """Those that share an attribute, and whether they are all: of thousands of conditions, only
-    the first ones are looked at."""
+    """Finds the pairs that share an attribute or definition, and tells whether these are all: of
+    thousands of conditions, only the first pairs are looked at."""
     named = [(node, names_of(walk(node))) for node in nodes]
     found: list[tuple[Node, Node]] = []
     for looked_at, ((left, ours), (right, theirs)) in enumerate(combinations(named, 2)):

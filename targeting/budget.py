@@ -1,15 +1,15 @@
-"""What an analysis may spend, in steps: seconds would make its answers depend on the machine."""
+"""Bounds an analysis, in steps: seconds would make its answers depend on the machine."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-MAX_VALUES = 12_000_000  # of lists, each looked at once: one or two seconds
+MAX_VALUES = 12_000_000  # values of lists; looking at so many takes one or two seconds
 
 
 class OutOfBudgetError(Exception):
-    """The search was given up."""
+    """The analysis has spent its budget: the search is given up, undecided."""
 
 
 @dataclass(slots=True)
@@ -32,8 +32,8 @@ class Budget:
             raise OutOfBudgetError
 
     def look_once(self, thing: Hashable, values: int) -> None:
-        """Pays once for what is kept after it was looked at: the answer must not depend on who came
-        before."""
+        """Pays once in an analysis for a thing that is looked at again. Pays even if an earlier
+        analysis kept it, because answers must not depend on who came before."""
         if thing not in self.paid:
             self.look_at(values)
             self.paid.add(thing)

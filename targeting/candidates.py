@@ -1,6 +1,6 @@
-"""Values that between them reach every class of an attribute's conditions that can be listed.
+"""Lists values that between them reach every class of an attribute's conditions that can be listed.
 
-Of long lists few values are tried: all of a region (regions.py) are alike.
+Few values of long lists are tried: all values of a region (regions.py) are alike.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from targeting.regions import (
 )
 
 MAX_CLASSES = 4096
-# Values looked at in the time of a pattern's test, and of looking a host up in a long list.
+# What testing a pattern, or looking a host up in a long list, costs: in values looked at.
 PATTERN_STEPS, HOST_STEPS = 5, 10
 INTEGERS = -(2**63), 2**63 - 1
 MONDAY_MS = 4 * DAY_MINUTES * 60_000  # 1970-01-05, the first Monday
@@ -38,7 +38,7 @@ Asked = tuple[Sequence[Condition], Iterable[Any]]
 
 
 def candidates(attribute: Attribute, conditions: Sequence[Condition], budget: Budget) -> Asked:
-    """The conditions to try them on, and the values."""
+    """Gives the values to try and the conditions to try them on: lists of sets are shortened."""
     kind = attribute.type
     if kind in (AttributeType.STRING_SET, AttributeType.INTEGER_SET):
         return sets_of(conditions, budget)
@@ -86,7 +86,7 @@ def texts_of(conditions: Sequence[Condition], budget: Budget) -> Iterator[str]:
     yield fresh_text(conditions)
     for condition in conditions:
         if condition.operator == "under" and condition.long is not None:
-            yield from condition.listed[:MAX_READ]  # witnesses: free classes are complete
+            yield from condition.listed[:MAX_READ]  # as witnesses; free classes miss none anyway
     equal = [condition for condition in conditions if condition.operator == "in"]
     patterns = [condition for condition in conditions if condition.operator in PATTERNS]
     for region in find_regions(long_lists(equal), budget):
@@ -100,7 +100,7 @@ def texts_of(conditions: Sequence[Condition], budget: Budget) -> Iterator[str]:
 def find_first_of_each(
     region: Region, beside: frozenset[str], patterns: Sequence[Condition], budget: Budget
 ) -> Iterable[str]:
-    """A text for each way in which the patterns turn out."""
+    """Finds one text of the region for each combination of the patterns' answers."""
     if any(pattern.long for pattern in patterns):
         budget.look_at(HOST_STEPS * len(region.members) * len(patterns))
         return first_of_each(region, beside, [pattern.truth_of for pattern in patterns])
@@ -134,7 +134,7 @@ def first_of_each(
 
 
 def fresh_text(conditions: Iterable[Condition]) -> str:
-    """A text that is none of the operands, nor begins, ends or contains with most of them."""
+    """Makes a text that equals no operand and fits few patterns: a long row of a rare character."""
     longest = [c.long.longest if c.long else max(map(len, c.listed), default=0) for c in conditions]
     return "\x01" * (max(longest, default=0) + 1)
 
@@ -183,7 +183,7 @@ def floats_around(bounds: Iterable[float]) -> Iterator[float]:
 
 
 def times_of(conditions: Sequence[Condition]) -> Iterator[int]:
-    """Neighbours of bounds; the first and last minute of every entry of a schedule, and theirs."""
+    """Yields the neighbours of bounds, and of the first and last minute of each schedule entry."""
     yield from integers_around(all_operands(c for c in conditions if c.operator != "during"))
     for condition in conditions:
         if condition.operator == "during":
@@ -209,7 +209,7 @@ def addresses_of(conditions: Sequence[Condition]) -> Iterator[int]:
 
 
 def places_of(conditions: Iterable[Condition]) -> Iterator[tuple[float, float]]:
-    """Centres: enough to witness a condition alone."""
+    """Yields the centres of areas: enough to witness each condition alone."""
     yield 0.0, 0.0
     for condition in conditions:
         numbers = [float(number) for number in condition.listed]
@@ -224,10 +224,10 @@ def places_of(conditions: Iterable[Condition]) -> Iterator[tuple[float, float]]:
 
 
 def sets_of(conditions: Sequence[Condition], budget: Budget) -> Asked:
-    """Elements that stand in the same lists are alike: none, some or all of them are chosen. So few
-    of them do, and lists of no more than those."""
+    """Makes sets of elements, and shortens the conditions' lists to the elements that are used.
+    Elements that stand in the same lists are alike, so that a few of each kind suffice."""
     sizes = [int(c.listed[0]) for c in conditions if c.predicate.counted]
-    most = max(sizes, default=0) + 1  # beyond, all counts are alike
+    most = max(sizes, default=0) + 1  # all larger counts are alike
     if most > MAX_CLASSES:
         raise TooManyClassesError
     listing = [condition for condition in conditions if condition.lists_elements]
@@ -247,11 +247,11 @@ def sets_of(conditions: Sequence[Condition], budget: Budget) -> Asked:
     )
 
 
-Groups = dict[tuple[bool, ...], list[Any]]  # by which conditions list them
+Groups = dict[tuple[bool, ...], list[Any]]  # elements, by which conditions list them
 
 
 def group_elements(listing: Sequence[Condition], count: int, budget: Budget) -> Groups:
-    """Takes at most so many elements for each way to stand in lists."""
+    """Takes at most `count` elements for each combination of lists that elements stand in."""
     groups: Groups = {}
     named = short_operands(listing)
     budget.look_at(len(named) * len(listing))
@@ -269,7 +269,7 @@ def group_elements(listing: Sequence[Condition], count: int, budget: Budget) -> 
 
 
 def list_kept(condition: Condition, listing: Sequence[Condition], groups: Groups) -> Condition:
-    """The same condition on a list of the elements that were kept."""
+    """Shortens the condition's list to the elements that were kept."""
     if not condition.lists_elements:
         return condition
     place = next(i for i, other in enumerate(listing) if other is condition)
@@ -278,7 +278,7 @@ def list_kept(condition: Condition, listing: Sequence[Condition], groups: Groups
 
 
 def fresh_elements(groups: Iterable[list[Any]], count: int) -> list[Any]:
-    """Elements that no list names, enough to tell the counts apart."""
+    """Makes elements that no list names, enough to tell the counts apart."""
     known = list(chain.from_iterable(groups))
     if any(isinstance(element, int) for element in known):
         start = max(known) + 1

@@ -1,4 +1,4 @@
-"""The attribute catalogue: every attribute's name, type, and what else people need to know of it.
+"""Owns the attribute catalogue: each attribute's name, type, and what else people must know of it.
 
 A catalogue is a value: it is never changed, only replaced. Names and types are checked here, so
 that a catalogue that exists is a catalogue that compiles.
@@ -89,7 +89,7 @@ class Catalog:
 
     @classmethod
     def of(cls, /, **types: str) -> Self:
-        """A catalogue of names and types only: `Catalog.of(**{"geo.country": "string"})`."""
+        """Makes a catalogue of names and types only: `Catalog.of(**{"geo.country": "string"})`."""
         return cls.from_json({"attributes": [{"name": n, "type": t} for n, t in types.items()]})
 
     @classmethod
@@ -105,7 +105,7 @@ class Catalog:
 
     @cached_property
     def compiled(self) -> CompiledCatalog:
-        """The form that the parser and the index read."""
+        """Makes the form that the parser and the index read."""
         return CompiledCatalog(
             (a.name, a.type.value, a.domain, a.required, a.retired) for a in self
         )
@@ -133,7 +133,7 @@ class Catalog:
 
 
 def document_of(attribute: Attribute) -> dict[str, Any]:
-    """Name, type, and what differs from the defaults."""
+    """Writes the attribute's name, its type, and what differs from the defaults."""
     document = asdict(attribute)
     document["type"] = attribute.type.value
     if attribute.domain is not None:

@@ -1,4 +1,4 @@
-"""The ways in which one attribute can make its conditions true, false or undefined.
+"""Finds the ways in which one attribute can make its conditions true, false or undefined.
 
 All values of an attribute that give its conditions the same truths are one class. A class is
 *witnessed* when a value that gives those truths is at hand. Where the values cannot be listed
@@ -33,14 +33,14 @@ MAX_ENTAILED = 20_000  # hosts that are looked up to see whether one list entail
 
 @dataclass(frozen=True, slots=True)
 class ValueClass:
-    """Truths in the order of the conditions that they belong to."""
+    """One class. `truths` are in the order of the conditions that they belong to."""
 
     truths: tuple[Truth, ...]
     witnessed: bool
 
 
 class Classes(dict[tuple[Truth, ...], bool]):
-    """Whether each is witnessed. What one costs is spent when it is found."""
+    """The classes found so far, and whether each is witnessed. Each new one is paid for at once."""
 
     def __init__(self, budget: Budget, count: int) -> None:
         self._budget = budget
@@ -55,7 +55,7 @@ class Classes(dict[tuple[Truth, ...], bool]):
 def classes_of(
     attribute: Attribute, predicates: Sequence[Predicate], context: Context, budget: Budget
 ) -> list[ValueClass]:
-    """All classes of the attribute's values, those with a witness first."""
+    """Finds all classes of the attribute's values, those with a witness first."""
     conditions = [read_condition(predicate, context) for predicate in predicates]
     missing = tuple(condition.truth_of_nothing for condition in conditions)
     found = Classes(budget, len(conditions))
@@ -85,10 +85,10 @@ def truths_of(
 def free_classes(
     attribute: Attribute, conditions: Sequence[Condition], known: list[tuple[Truth, ...]]
 ) -> Iterator[tuple[Truth, ...]]:
-    """Classes of values that cannot be listed: every combination that is not surely impossible.
+    """Yields the classes of values that cannot be listed: all combinations not surely impossible.
 
-    A text that no condition names is beside all equalities. Schedules are free beside the
-    comparisons of the same time.
+    They are combined with the classes known so far; of texts with that of a text that no condition
+    names, since listed texts were tried. Schedules are free beside comparisons of the same time.
     """
     free = [i for i, c in enumerate(conditions) if is_free_beside(c, conditions)]
     if not free:
@@ -112,8 +112,8 @@ def is_free_beside(condition: Condition, others: Sequence[Condition]) -> bool:
 
 
 def find_impossible(conditions: Sequence[Condition]) -> Callable[[Sequence[bool]], bool]:
-    """Whether two patterns surely exclude these truths: one holds that entails one that does not,
-    or two hold that exclude each other. Schedules and places are never said to."""
+    """Makes a test that tells whether truths are surely impossible: a pattern holds and one that it
+    entails does not, or two hold that exclude each other. It rules out no schedule or place."""
     patterns = [i for i, c in enumerate(conditions) if c.operator in PATTERNS]
     pairs = [(i, j) for i in patterns for j in patterns if i != j]
     entailed = [(i, j) for i, j in pairs if entails(conditions[i], conditions[j])]
@@ -129,7 +129,7 @@ def find_impossible(conditions: Sequence[Condition]) -> Callable[[Sequence[bool]
 
 
 def entails(a: Condition, b: Condition) -> bool:
-    """Whether every text of pattern `a` surely is one of pattern `b`."""
+    """Tells whether every text that fits pattern `a` surely fits pattern `b`."""
     if a.operator == b.operator and (a.listed is b.listed or a.listed == b.listed):
         return True
     if a.operator == b.operator == "under":
@@ -146,7 +146,7 @@ def entails(a: Condition, b: Condition) -> bool:
 
 
 def excludes(a: Condition, b: Condition) -> bool:
-    """Whether no text can be of both patterns."""
+    """Tells whether surely no text fits both patterns."""
     if a.operator != b.operator or a.operator not in ("starts with", "ends with", "under"):
         return False
     if a.operator == "under":

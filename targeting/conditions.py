@@ -1,6 +1,6 @@
-"""A predicate with its operands at hand, so that the analysis can try many values on it.
+"""Reads a predicate's operands once, so that the analysis can try many values on it.
 
-The truths are those of the plain evaluator, whose tests are used; the operands are read once.
+The truths are those of the plain evaluator, whose tests it uses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from targeting.visits import parse_timestamp, read_ip
 
 PATTERNS = frozenset({"starts with", "ends with", "contains", "like", "under"})
 PLACES = frozenset({"within", "inside polygon"})
-MAX_READ = 20_000  # times, networks: each has to be read by itself
+MAX_READ = 20_000  # operands of kinds that must be read one by one: times, addresses, hosts
 
 
 class TooManyClassesError(Exception):
@@ -27,8 +27,8 @@ class TooManyClassesError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """`listed` are the operands in the attribute's type; `long` is the same as a whole, if they are
-    many; `is_local`: a schedule needs the visit's offset."""
+    """A predicate that can be tried. `listed` are its operands in the attribute's type; `long` is
+    the list as a whole, if they are many; `is_local`: its schedule needs the visit's offset."""
 
     predicate: Predicate
     listed: Sequence[Any]

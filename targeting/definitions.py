@@ -1,4 +1,4 @@
-"""Named definitions: finding them, and refusing names that are unknown or lead in a circle.
+"""Finds named definitions, and refuses names that are unknown or lead in a circle.
 
 Works on any mapping of names to expressions; it loads only what is reached.
 """
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def trees_of(names: Iterable[str], definitions: Mapping[str, Expression]) -> dict[str, Node]:
-    """The trees of these definitions and of all that they refer to, each after what it refers
-    to; unknown names are left out. Raises UnresolvedNameError where they lead in a circle."""
+    """Collects the trees of these definitions and of all that they refer to, each after what it
+    refers to; leaves unknown names out. Raises UnresolvedNameError where they lead in a circle."""
     trees: dict[str, Node] = {}
     opened: dict[str, Expression] = {}
     waiting = sorted(names, reverse=True)
@@ -54,7 +54,7 @@ def check_definitions(text: str, expression: Expression, name: str | None) -> No
 def wording(
     reference: str, definitions: Mapping[str, Expression], name: str | None
 ) -> tuple[str, str, str | None] | None:
-    """Code, message and suggestion of what is wrong with a reference, or None."""
+    """Words what is wrong with a reference: code, message and suggestion; None if nothing is."""
     if reference not in definitions and reference != name:
         suggestion = did_you_mean(reference, definitions, "@")
         return "unknown_definition", f"unknown name `@{reference}`", suggestion
@@ -68,7 +68,8 @@ def wording(
 def find_cycle(
     start: str, definitions: Mapping[str, Expression], before: list[str]
 ) -> list[str] | None:
-    """The first cycle on a way from `start`, as the names along it; depth first, no recursion."""
+    """Finds the first cycle on a way from `start`, as the names along it. Goes depth first without
+    recursion, so that no chain of definitions is too long for the stack."""
     path = list(before)
     done: set[str] = set()
     waiting: list[tuple[str, int]] = [(start, len(path))]

@@ -1,4 +1,4 @@
-"""What changed between two expressions, in words for the people who wrote them.
+"""Says what changed between two expressions, in words for the people who wrote them.
 
     geo.country in (12 values) and device.type = 'phone'
     geo.country in (9 of them) and device.type = 'phone' and user.age >= 18
@@ -35,19 +35,19 @@ COMMENTED = "comments or disabled conditions changed"
 MAX_CHARACTERS = 80
 MAX_VALUES_NAMED = 4
 MAX_GROUPS_PAIRED = 60
-# Other ways to write an operator, and whether it is the opposite.
+# Operators that are another way to write one, and whether they are its opposite.
 SYNONYMS = {
     "=": ("in", False),
     "!=": ("in", True),
     "none of": ("one of", True),
     "is missing": ("is present", True),
 }
-# A value more or less is the same condition with other values; their order says nothing.
+# Operators whose values are a set: their order says nothing.
 SETS = frozenset({"in", "one of", "all of", "only of", "under", "in network"})
 
 
 def describe_difference(before: Node, after: Node) -> list[str]:
-    """Empty exactly when the trees are equal."""
+    """Lists the differences in words. The list is empty exactly when the trees are equal."""
     if before == after:
         return []
     old, new = without_notes(before), without_notes(after)
@@ -60,7 +60,9 @@ def describe_difference(before: Node, after: Node) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A condition or a group. Equal keys mean the same, however the text is arranged."""
+    """A condition or a group. Equal keys mean the same, however the text is arranged.
+
+    `is_negated` tells whether its `not`s, with a condition's own operator, turn it around."""
 
     node: Node
     key: Hashable
@@ -86,7 +88,7 @@ def part_of(node: Node, *, is_negated: bool = False) -> Part:
 
 
 def part_of_group(node: Group, *, is_negated: bool) -> Part:
-    """A group in a group of its own kind is one group; order says nothing but to `xnor`."""
+    """Makes one part of a group and those of its kind in it; only in `xnor` the order counts."""
     children = tuple(flatten(node))
     if len(children) == 1:
         return part_of(node.children[0], is_negated=is_negated)
@@ -115,13 +117,13 @@ def part_of_predicate(node: Predicate, *, is_negated: bool) -> Part:
 
 
 def exact(value: object) -> Hashable:
-    """True and 1 are not the same value, 1 and 1.0 are."""
+    """Makes a key of a value: 1 and 1.0 are the same value, True and 1 are not."""
     return (isinstance(value, bool), value)
 
 
 @dataclass(slots=True)
 class Found:
-    """What was found so far. Conditions that only moved are known at the end."""
+    """What was found so far. Which conditions only moved is known when all are compared."""
 
     said: list[str] = field(default_factory=list)
     removed: list[tuple[Part, str]] = field(default_factory=list)
@@ -138,7 +140,7 @@ class Found:
 def take_moved(
     removed: list[tuple[Part, str]], added: list[tuple[Part, str]]
 ) -> list[tuple[Part, str]]:
-    """Takes out of both what stands elsewhere now."""
+    """Takes the conditions that only moved out of both lists, and returns them."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for position, (part, _) in enumerate(added):
         places[part.key].append(position)
@@ -156,8 +158,8 @@ def take_moved(
 
 
 def compare_roots(old: Part, new: Part, found: Found) -> None:
-    """Compares the tops, where a single condition is a group of one: `a` to `a and b` has added
-    b."""
+    """Compares the tops, where a single condition counts as a group of one: from `a` to `a and b`,
+    `b` was added."""
     if old.key == new.key:
         return
     if is_same_group(old, new):
@@ -177,8 +179,8 @@ def is_same_group(old: Part, new: Part) -> bool:
 
 
 def kind_of(part: Part) -> tuple[Hashable, bool] | None:
-    """Connective and polarity of a group; None for a condition."""
-    assert isinstance(part.key, tuple)  # noqa: S101  so it is made
+    """Gives a group's connective and whether it is negated; None for a condition."""
+    assert isinstance(part.key, tuple)  # noqa: S101  `part_of` makes only such keys
     return (part.key[0], part.is_negated) if part.children else None
 
 
@@ -241,7 +243,7 @@ def predicate_of(part: Part) -> Predicate | None:
 def pair_by(
     left: list[Part], right: list[Part], found: Found, rule: Pairing
 ) -> tuple[list[Part], list[Part]]:
-    """What is left of both; each left part takes the first right one with its key."""
+    """Pairs each left part with the first right one of its key; returns what is left of both."""
     waiting: dict[Hashable, list[Part]] = defaultdict(list)
     for part in right:
         waiting[rule.right_key(part)].append(part)
@@ -258,7 +260,8 @@ def pair_by(
 
 
 def pair_groups(left: list[Part], right: list[Part], found: Found) -> tuple[list[Part], list[Part]]:
-    """Groups of one kind that have the most in common, compared in turn."""
+    """Pairs each left group with the right one that shares most with it, and compares the two;
+    returns what is left of both."""
     groups = [part for part in right if part.children][:MAX_GROUPS_PAIRED]
     kept, taken = [], set()
     for part in left:
@@ -276,7 +279,7 @@ def pair_groups(left: list[Part], right: list[Part], found: Found) -> tuple[list
 
 
 def likeness(old: Part, new: Part) -> int:
-    """How much two groups share: whole conditions first, then attributes; 0 for strangers."""
+    """Measures how much two groups share: whole conditions first, then attributes; 0 is nothing."""
     if not old.children or not new.children:
         return 0
     keys = Counter(p.key for p in old.children) & Counter(p.key for p in new.children)
@@ -287,7 +290,7 @@ def likeness(old: Part, new: Part) -> int:
 
 
 def say(part: Part) -> str:
-    """Short for the commonest conditions: `device.type ctv`."""
+    """Prints a condition, the commonest ones shorter than they are written: `device.type ctv`."""
     predicate = part.node
     if (
         isinstance(predicate, Predicate)
@@ -338,7 +341,7 @@ def is_membership(predicate: Predicate) -> bool:
 
 
 def name_first(values: Sequence[Operand]) -> str:
-    """`AUT, BEL, CHE, CZE and 11 more`: how many more is never cut off."""
+    """Names the first values: `AUT, BEL, CHE, CZE and 11 more`. The number is never cut off."""
     more = f" and {len(values) - MAX_VALUES_NAMED:,} more" * (len(values) > MAX_VALUES_NAMED)
     return shorten_text(name_values(values[:MAX_VALUES_NAMED])) + more
 
@@ -357,8 +360,8 @@ def shorten_text(text: str, length: int = MAX_CHARACTERS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Says which part of the old tree goes with which of the new one, and in which words. A part
-    whose key is None pairs with nothing."""
+    """A rule that says which part of the old tree goes with which of the new one, and in which
+    words. A part whose key is None pairs with nothing."""
 
     left_key: Callable[[Part], Hashable | None]
     right_key: Callable[[Part], Hashable | None]

@@ -1,4 +1,4 @@
-"""The JSON form of a tree, for the builder in the browser and for APIs. Nothing is lost in it.
+"""Owns the JSON form of a tree, for the builder in the browser and for APIs. It loses nothing.
 
     {"and": [..]}, {"or": [..]}, {"xor": [..]}, {"xnor": [..]}, {"not": {..}}, {"constant": true},
     {"reference": "edge.17"},
@@ -40,9 +40,9 @@ from targeting.tree import (
 Document = dict[str, Any]
 GROUPS: dict[str, type[Group]] = {"and": And, "or": Or, "xor": Xor, "xnor": Xnor}
 MAX_LEVELS = 200
-LARGEST_EXACT = 2**53 - 1  # of the whole numbers that a float tells apart
+LARGEST_EXACT = 2**53 - 1  # the largest whole number that a float tells from its neighbours
 WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
-MARK_NAME = re.compile(r"\w+([.-]\w+)*", re.ASCII)  # of definitions and lists
+MARK_NAME = re.compile(r"\w+([.-]\w+)*", re.ASCII)  # the name of a definition or a list
 
 
 class DocumentError(ValueError):
@@ -98,7 +98,7 @@ def write_value(value: Operand) -> Operand | Document:
 
 
 def from_document(document: Any, path: str = "", level: int = 0) -> Node:
-    """The tree of a document, its operands unchecked."""
+    """Makes the tree of a document; checks its shape, not its operands."""
     if not isinstance(document, Mapping):
         refuse(path, "an object is expected")
     if level > MAX_LEVELS:
@@ -171,7 +171,8 @@ def is_mark_name(name: Any) -> bool:
 
 
 def fits_operator(operator: str, count: int) -> bool:
-    """An empty list fits: the parser has the better words for it."""
+    """Tells whether an operator takes so many values. Lists may be empty here: the parser refuses
+    those in better words."""
     if operator in LIST_OPERATORS:
         return True
     if operator == "inside polygon":
@@ -182,7 +183,7 @@ def fits_operator(operator: str, count: int) -> bool:
 
 
 def read_values(content: Any, path: str) -> tuple[Operand, ...]:
-    """Flat values; points of a polygon are laid out one after the other."""
+    """Reads the values, with the points of a polygon laid out one after the other."""
     if not isinstance(content, list | tuple):
         refuse(f"{path}.values".lstrip("."), "a list is expected")
     values: list[Operand] = []
@@ -195,7 +196,7 @@ def read_values(content: Any, path: str) -> tuple[Operand, ...]:
 
 
 def read_value(value: Any) -> Any:
-    """A large whole number out of its text; everything else as it is."""
+    """Reads a large whole number from its text, and leaves everything else as it is."""
     if isinstance(value, Mapping) and set(value) == {"integer"}:
         text = value["integer"]
         if isinstance(text, str) and WHOLE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""The plain evaluator: short, obvious, three-valued (true, false, undefined as None).
+"""Owns the plain evaluator: short, obvious, three-valued (true, false, undefined as None).
 
 It is the judge of the compiled matcher, so it shares nothing with it but the tree.
 """
@@ -26,8 +26,8 @@ class UnresolvedNameError(LookupError):
 class Context:
     """What a tree is evaluated against.
 
-    `trees` are the definitions' roots, each after those that it refers to. Their truths are kept
-    in `known`: each is evaluated once, and no chain of definitions makes a deep stack.
+    `trees` are the definitions' roots, each after those that it refers to. `known` keeps their
+    truths: each is evaluated once, and no chain of definitions makes a deep stack.
     """
 
     catalog: Catalog
@@ -67,7 +67,7 @@ def evaluate(node: Node, context: Context) -> Truth:
 
 
 def combine(node: Node, truths: Sequence[Truth]) -> Truth:
-    """The truth of a group from those of its children."""
+    """Combines the truths of a group's children into its own."""
     if isinstance(node, And):
         return conjoin(truths)
     if isinstance(node, Or):
@@ -89,7 +89,7 @@ def look_up(name: str, context: Context) -> Truth:
 
 
 def test(node: Predicate, context: Context) -> Truth:
-    """One predicate: undefined exactly when its value is missing."""
+    """Tests one predicate: undefined where its value is missing, or the offset that it needs."""
     is_known = node.attribute in context.visit.values
     if node.operator in ("is present", "is missing"):
         return (is_known == (node.operator == "is present")) != node.negated
@@ -108,7 +108,7 @@ def test(node: Predicate, context: Context) -> Truth:
 
 
 def test_long(node: Predicate, long: LongList, context: Context) -> bool:
-    """The same of a list that is too long to go through for every visit."""
+    """Tests a predicate whose list is too long to go through for every visit."""
     value = context.visit.values[node.attribute]
     if context.catalog[node.attribute].type in TIMES:
         return value in long.moments
@@ -126,7 +126,7 @@ def test_during(node: Predicate, schedule: str, context: Context) -> Truth:
 
 
 def operands_of(node: Predicate, context: Context) -> tuple[Operand, ...]:
-    """The operands in the attribute's type, a managed list's values in place of its name."""
+    """Reads the operands in the attribute's type, a managed list's values in place of its name."""
     operands = tuple(listed_by(node, context))
     kind = context.catalog[node.attribute].type
     if kind in TIMES and node.operator != "during":
@@ -137,7 +137,7 @@ def operands_of(node: Predicate, context: Context) -> tuple[Operand, ...]:
 
 
 def listed_by(node: Predicate, context: Context) -> Sequence[Operand]:
-    """The operands as they are written, or as the managed list has them."""
+    """Gives the operands as they are written, or as the managed list has them."""
     if node.list_name is None:
         return node.operands
     if node.list_name not in context.lists:

@@ -1,4 +1,4 @@
-"""Why an expression is true, false or undefined of a visit: the tree with each node's truth.
+"""Explains why an expression is true, false or undefined of a visit: a tree of each node's truth.
 
 Shares the plain evaluator's code for every truth, so that it can never tell another story.
 """
@@ -33,9 +33,9 @@ from targeting.visits import Value
 class Explanation:
     """A node, its truth, and for a predicate the visit's value (None when missing).
 
-    A reference has its definition's tree as its only child, the first time that it is met; the
-    others have none, so that shared definitions do not multiply. `lacking` names the required
-    attributes that the visit lacks (at the root only): with any of them it matches nothing.
+    A reference has its definition's tree as its only child the first time that it is met; later
+    ones have none, so that shared definitions do not multiply. `lacking` (at the root only) names
+    the required attributes that the visit lacks: without all of them a visit matches nothing.
     """
 
     node: Node
@@ -55,7 +55,7 @@ class Explanation:
 
     @cached_property
     def fixes(self) -> tuple[Fix, ...]:
-        """Single conditions that would make it match if they were met, not met, or dropped."""
+        """Finds the single conditions that would make it match if met, not met, or dropped."""
         return find_fixes(self)
 
     def walk(self) -> Iterator[Explanation]:
@@ -64,7 +64,7 @@ class Explanation:
             yield from child.walk()
 
     def to_json(self) -> dict[str, Any]:
-        """The whole story, with the fixes at the top."""
+        """Writes the whole explanation, with the fixes at the top."""
         return {
             **self._document(),
             "matches": self.matches,
@@ -95,13 +95,13 @@ def kind_of(node: Node) -> str:
 
 
 def explain(node: Node, context: Context) -> Explanation:
-    """The whole story of a tree."""
+    """Explains a whole tree, and names the required attributes that the visit lacks."""
     lacking = [a.name for a in context.catalog if a.required and a.name not in context.visit.values]
     return replace(explain_node(node, context, set()), lacking=tuple(lacking))
 
 
 def explain_node(node: Node, context: Context, told: set[str]) -> Explanation:
-    """`told`: names of the definitions whose trees are in the story already."""
+    """Explains a node. `told` names the definitions whose trees are in the story already."""
     if isinstance(node, Predicate):
         return Explanation(
             node,

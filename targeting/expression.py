@@ -1,7 +1,7 @@
-"""An expression: a checked tree with its catalogue, and what can be asked of it.
+"""Owns the expression: a checked tree with its catalogue, and what can be asked of it.
 
-Immutable. Definitions (`@name`) and managed lists (`$name`) are looked up in the mappings that it
-was parsed with; any Mapping will do, so that a caller may load them when asked.
+It is immutable. Definitions (`@name`) and managed lists (`$name`) are looked up in the mappings
+that it was parsed with; any Mapping will do, so that a caller may load them when asked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Expression:
 
     @cached_property
     def text(self) -> str:
-        """The canonical text."""
+        """Prints the canonical text."""
         return print_tree(self.root)
 
     def to_json(self) -> Document:
@@ -67,12 +67,12 @@ class Expression:
 
     @cached_property
     def attributes(self) -> frozenset[str]:
-        """Names of the attributes that it tests itself, not those of its definitions."""
+        """Names the attributes that it tests itself, not those of its definitions."""
         return frozenset(n.attribute for n in walk(self.root) if isinstance(n, Predicate))
 
     @cached_property
     def references(self) -> frozenset[str]:
-        """Names of the definitions that it uses directly."""
+        """Names the definitions that it uses directly."""
         return frozenset(n.name for n in walk(self.root) if isinstance(n, Reference))
 
     @cached_property
@@ -82,7 +82,7 @@ class Expression:
         )
 
     def evaluate(self, visit: Visit) -> Truth:
-        """True, False, or None for undefined; only True matches.
+        """Judges a visit: True, False, or None for undefined; only True matches.
 
         A visit that lacks an attribute marked required matches nothing: False.
         """
@@ -92,11 +92,11 @@ class Expression:
         return evaluate(self.root, context)
 
     def explain(self, visit: Visit) -> Explanation:
-        """The tree with each node's truth and the visit's values."""
+        """Tells why it matches or not: the tree with each node's truth and the visit's values."""
         return explain(self.root, self.context(visit))
 
     def context(self, visit: Visit) -> Context:
-        """What the plain evaluator needs to judge this expression for a visit."""
+        """Collects what the plain evaluator needs to judge this expression for a visit."""
         lists: Mapping[str, Sequence[Operand]] = self.lists
         trees = trees_of(self.references, self.definitions) if self.references else {}
         return Context(self.catalog, type_visit(self.catalog, visit), trees, lists)
@@ -139,7 +139,7 @@ def parse(
 
 
 def compile_lists(text: str, catalog: Catalog, lists: Lists | None) -> CompiledCatalog:
-    """The catalogue with those managed lists that the text may mention."""
+    """Adds to the catalogue those managed lists that the text may mention."""
     if lists is None or "$" not in text:
         return catalog.compiled
     used = {name: lists[name] for name in LIST_NAME.findall(text) if name in lists}

@@ -1,7 +1,7 @@
-"""Which single condition stands between a visit and a match.
+"""Finds the single conditions that stand between a visit and a match.
 
-For every node, how the root's truth depends on it with everything else as it is: a function of
-three truth values, handed down from the root. One walk finds all fixes, however large the tree.
+For every node it knows how the root's truth depends on the node's, all else unchanged: a function
+of three truth values, handed down from the root. One walk finds all fixes, however large the tree.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Fix:
 class Influence:
     """The root's truth for each truth of a node, and without the node.
 
-    `within`: the definitions around the node; there are none where it is the expression's own.
+    `within` names the definitions around the node; it is empty for the expression's own nodes.
     """
 
     by_truth: dict[Truth, Truth]
@@ -49,9 +49,9 @@ class Influence:
 
 
 def find_fixes(explanation: Explanation) -> tuple[Fix, ...]:
-    """Empty when it matches already, or when no condition can help. A condition that stands in
-    several places is left out: changing it changes all of them at once, which no single place
-    can tell."""
+    """Finds the changes of one condition that would make the visit match: none when it matches
+    already, or lacks a required attribute. A condition that stands in several places can only be
+    dropped in one: the visit meets it in all of them at once, which no single place can tell."""
     if explanation.truth is True or explanation.lacking:
         return ()
     found = list(spread(explanation, Influence({truth: truth for truth in TRUTHS})))
@@ -80,7 +80,7 @@ def changes_of(influence: Influence, *, is_only: bool) -> Iterator[Change]:
 def spread(
     explanation: Explanation, influence: Influence
 ) -> Iterator[tuple[Explanation, Influence]]:
-    """All predicates and references below, each with its influence on the root."""
+    """Yields all predicates and references below, each with its influence on the root."""
     node = explanation.node
     if isinstance(node, Predicate | Reference):
         yield explanation, influence
@@ -115,7 +115,8 @@ def spread_group(
 
 
 def compress(counts: Counter[Truth]) -> list[Truth]:
-    """A few truths that combine like all of these: which occur, and whether evenly, is enough."""
+    """Makes a few truths that combine like all of these: which occur, and whether an even number of
+    times, is all that a connective asks."""
     return [
         truth
         for truth, count in counts.items()

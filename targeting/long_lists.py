@@ -1,4 +1,4 @@
-"""Long lists in a form that answers at once whether a value is in them.
+"""Keeps long lists in a form that answers at once whether a value is in them.
 
 A list of a million values is one tuple that many expressions share. What is made of it is kept as
 long as the tuple is among the last ones used, and found again by its identity: comparing the values
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from targeting.operators import fold_host
 from targeting.visits import V4_MAPPED, parse_timestamp
 
-LONG = 1_000  # values, from which on the analysis looks at lists as a whole
-KEPT = 20_000  # values, from which on what was made of a list is kept: more than a text may have
+LONG = 1_000  # values: from here on the analysis looks at a list as a whole
+KEPT = 20_000  # values, more than a text may have: from here on what is made of a list is kept
 ALL_BITS = (1 << 128) - 1
 
 
 class LongList:
-    """The values of one list. Immutable but for what is made of them when it is first asked for;
-    equal only to itself."""
+    """The values of one list, and forms of them that are made when first asked for. Equal only to
+    itself."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
@@ -39,12 +39,13 @@ class LongList:
 
     @cached_property
     def longest(self) -> int:
-        """Characters of the longest text."""
+        """Counts the characters of the longest text."""
         return max(map(len, self.values), default=0)
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        """Folded; folding keeps line breaks, which no host has, where they are."""
+        """Folds all hosts at once, which is far quicker than one by one: as lines, since hosts have
+        no line breaks and folding keeps them."""
         if any("\n" in host for host in self.values):
             return frozenset(map(fold_host, self.values))
         folded = fold_host("\n".join(self.values) + "\n")
@@ -52,7 +53,7 @@ class LongList:
 
     @cached_property
     def networks(self) -> dict[int, frozenset[int]]:
-        """Base addresses by their mask."""
+        """Groups the networks' base addresses by their mask."""
         found: dict[int, set[int]] = {}
         for text in self.values:
             base, mask = read_network(text)
@@ -69,7 +70,7 @@ class LongList:
 
 
 def sort_once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ascending, each once. Numpy's own `unique` takes twenty times as long for what is nearly
+    """Sorts numbers, each once. Numpy's own `unique` takes twenty times as long for what is nearly
     sorted, as lists are."""
     ordered = np.sort(numbers, kind="stable")
     is_first = np.ones(len(ordered), np.bool_)
@@ -93,14 +94,14 @@ class Same:
 
 
 def find_kept_list(values: Sequence[Any]) -> LongList | None:
-    """None for one of which nothing is kept: it is short, or it may change."""
+    """Finds what is kept of a list; None if nothing is, because it is short or may change."""
     if len(values) < KEPT or not isinstance(values, tuple | range):
         return None
     return keep_long_list(Same(values))
 
 
 def find_long_list(values: Sequence[Any]) -> LongList | None:
-    """None for a list that is short."""
+    """Looks at a list as a whole: what is kept of it, or made anew; None if the list is short."""
     return find_kept_list(values) or (LongList(values) if len(values) >= LONG else None)
 
 
@@ -110,7 +111,7 @@ def keep_long_list(values: Same) -> LongList:
 
 
 def is_under_any(host: str, hosts: frozenset[str]) -> bool:
-    """Whether the host or one above it, at a label's boundary, is among these."""
+    """Tells whether the host, or a host above it, is among these folded ones."""
     folded = fold_host(host)
     if folded in hosts:
         return True
@@ -127,7 +128,8 @@ def is_in_any(address: int, networks: dict[int, frozenset[int]]) -> bool:
 
 
 def read_network(text: str) -> tuple[int, int]:
-    """Base address and mask, both of 128 bits, of a text that the language accepts."""
+    """Reads the base address and the mask, both of 128 bits, of a text that the language accepts:
+    a list of a million networks leaves no time for `ipaddress`."""
     address, _, prefix = text.partition("/")
     if ":" in address:
         base, length = socket.inet_pton(socket.AF_INET6, address), int(prefix or 128)
@@ -136,7 +138,7 @@ def read_network(text: str) -> tuple[int, int]:
     return int.from_bytes(base) | V4_MAPPED, ALL_BITS ^ (ALL_BITS >> (length + 96))
 
 
-# As in `operators`, of a list as a whole.
+# The tests of `operators` that take a list, on a list as a whole.
 LONG_TESTS: dict[str, Callable[[Any, LongList], bool]] = {
     "in": lambda value, long: value in long.members,
     "one of": lambda value, long: not value.isdisjoint(long.members),

@@ -1,4 +1,4 @@
-"""What each operator means, in plain Python: a known value and operands to true or false.
+"""Says what each operator means, in plain Python: from a known value and operands to true or false.
 
 Kept apart from the compiled tests on purpose: it is half of the judge.
 """
@@ -26,7 +26,7 @@ Test = Callable[[Any, tuple[Any, ...]], bool]
 
 
 def fold_host(host: str) -> str:
-    """ASCII case only, as host names are compared; without the trailing dot."""
+    """Writes a host as hosts are compared: ASCII letters in lower case, no dot at the end."""
     return host.encode().lower().decode().removesuffix(".")
 
 
@@ -39,14 +39,14 @@ def is_under(host: str, parents: tuple[str, ...]) -> bool:
 
 
 def is_like(text: str, pattern: str) -> bool:
-    """`*` is any characters, `?` exactly one."""
+    """Tells whether a text fits a pattern, in which `*` is any characters and `?` exactly one."""
     parts = [".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern]
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
 @lru_cache(maxsize=4096)
 def read_network(text: str) -> tuple[int, int]:
-    """Base address and mask, both of 128 bits."""
+    """Reads a network's base address and mask, both of 128 bits; v4 is mapped into v6."""
     network = ipaddress.ip_network(text)
     base, prefix = int(network.network_address), network.prefixlen
     if network.version == 4:
@@ -59,7 +59,8 @@ def in_networks(address: int, networks: tuple[str, ...]) -> bool:
 
 
 def distance_km(a: Point, b: Point) -> float:
-    """Haversine, operation by operation as in compiled code."""
+    """Measures the great-circle distance by the haversine formula. Its operations have the order of
+    the compiled code, so that both round alike."""
     radian = math.pi / 180.0
     x = math.sin((b[0] - a[0]) * radian / 2.0)
     y = math.sin((b[1] - a[1]) * radian / 2.0)
@@ -68,7 +69,7 @@ def distance_km(a: Point, b: Point) -> float:
 
 
 def is_inside(point: Point, polygon: tuple[float, ...]) -> bool:
-    """Even-odd rule on the plane of degrees."""
+    """Tells whether a point lies in a polygon: by the even-odd rule, on the plane of degrees."""
     latitude, longitude = point
     corners = list(zip(polygon[::2], polygon[1::2], strict=True))
     inside = False
@@ -82,7 +83,8 @@ def is_inside(point: Point, polygon: tuple[float, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def read_schedule(text: str) -> tuple[tuple[int, int], ...]:
-    """Pairs (first minute of the week, length in minutes), one per day and entry."""
+    """Reads a schedule as pairs (first minute of the week, length in minutes), one per day and
+    entry."""
     spans = []
     for entry in text.split(","):
         match = ENTRY.fullmatch(entry)

@@ -1,7 +1,7 @@
-"""The canonical text of a tree: `parse(print(tree))` gives the tree back.
+"""Prints the canonical text of a tree; parsing that text gives the tree back.
 
-One line, unless there are notes: then each condition of a noted group has its own line, with its
-notes above it. Mixed connectives always stand in brackets.
+It is one line, unless there are notes: then each condition of a noted group has its own line, with
+its notes above it. Mixed connectives always stand in brackets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def print_tree(node: Node) -> str:
 
 
 def print_line(node: Node, *, is_root: bool = False) -> str:
-    """A node without notes."""
+    """Prints a node on one line, without notes."""
     if isinstance(node, And | Or | Xor | Xnor):
         joined = f" {CONNECTIVES[type(node)]} ".join(print_line(child) for child in node.children)
         return joined if is_root else f"({joined})"
@@ -47,7 +47,7 @@ def print_line(node: Node, *, is_root: bool = False) -> str:
 
 
 def print_lines(node: Node, *, is_root: bool = False) -> list[str]:
-    """A node that may have notes, as lines; its own notes come first."""
+    """Prints a node that may have notes, as lines; its own notes come first."""
     notes = [f"#{'-' if note.disabled else ''} {note.text}".rstrip() for note in node.notes]
     if not any(below.notes for child in [node] for below in walk(child) if below is not node):
         keeps_brackets = bool(node.notes) or not is_root
@@ -114,7 +114,8 @@ def print_operands(node: Predicate) -> str:
 
 
 def print_list(values: tuple[Operand, ...]) -> str:
-    """Whole where nothing has to be escaped: of a million values, that takes a fiftieth."""
+    """Prints a list; joins the values as they are where none has to be escaped: a million values
+    then take a fiftieth of the time."""
     kinds = set(map(type, values))
     if kinds == {str} and not ESCAPED.search("".join(values)):  # type: ignore[arg-type]
         return "'" + "', '".join(values) + "'"  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""An expression in plain English, for people who did not write it.
+"""Says an expression in plain English, for people who did not write it.
 
     geo.country in ('FRA', 'DEU') and device.type = 'phone' and segments none of ('sports')
     -> Visits from FRA or DEU, on phone, not in audience sports
@@ -14,11 +14,11 @@ from targeting.printer import print_value
 from targeting.tree import And, Constant, Node, Not, Operand, Or, Predicate, Reference, Xor
 
 MAX_LISTED = 6
-# Names of definitions in the index; people call an audience by its own name alone.
+# How definitions are named in the index; people call an audience by its own name alone.
 AUDIENCE = "audience."
 EDGE = "edge."
 
-# How a value of an attribute is introduced: by the name's first part, or the whole name.
+# The word before an attribute's values: "from FRA", "on phone".
 LEADS = {
     "geo.country": "from",
     "geo.region": "from",
@@ -57,7 +57,7 @@ OPPOSITES = {
 
 
 def describe(expression: Expression) -> str:
-    """One sentence without a full stop."""
+    """Describes an expression in one sentence, without a full stop."""
     root = expression.root
     if isinstance(root, Constant):
         return "All visits" if root.value else "No visits"
@@ -125,7 +125,7 @@ def phrase_predicate(node: Predicate, attribute: Attribute) -> str:
 
 
 def name_of(attribute: Attribute) -> str:
-    """A description that is a sentence of its own says too much."""
+    """Names an attribute by its description, or by its name where the description is a sentence."""
     if attribute.description and not attribute.description.endswith("."):
         return attribute.description
     return attribute.name.replace("_", " ").replace(".", " ")
@@ -178,7 +178,7 @@ def shown(value: Operand) -> str:
 
 
 def listed(node: Predicate, joint: str = "or") -> str:
-    """The values as people list them: `a, b or c`."""
+    """Lists the values as people do: `a, b or c`."""
     if node.list_name is not None:
         return f"the list {node.list_name}"
     values = [shown(value) for value in node.operands]

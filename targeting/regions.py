@@ -1,4 +1,4 @@
-"""Which values stand in which of several long lists: the regions of a Venn diagram.
+"""Finds which values stand in which of several long lists: the regions of a Venn diagram.
 
 All values of a region are alike to those lists, so an analysis needs few of each. The regions of
 lists that are kept (long_lists.py) are kept too, for the next analysis.
@@ -20,14 +20,14 @@ from targeting.budget import Budget, OutOfBudgetError
 from targeting.long_lists import KEPT, LongList, Same, sort_once
 
 Numbers = NDArray[np.int64]
-MAX_LISTS = 60  # as bits of a word
-MAX_WHOLE = 2**53  # up to which a float holds every whole number
-ORDER = 2**63 - 1
+MAX_LISTS = 60  # each takes a bit of a word
+MAX_WHOLE = 2**53  # a float holds every whole number up to here
+ORDER = 2**63 - 1  # all bits but the sign: turns the order of negative floats' bits around
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """`lists` are bits by the list's place."""
+    """Values that stand in the same lists. Bit i of `lists` is set for the i-th list."""
 
     lists: int
     members: set[Any] | frozenset[Any]
@@ -38,15 +38,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberRegions:
-    """The same of numbers, in ascending order. `named` are those of any list; `shifted` is each of
-    them less its place, which tells where a number is missing."""
+    """Regions of numbers, each ascending. `named` are the numbers of any list; `shifted` is each
+    of them less its place, which tells where a number is missing."""
 
     regions: tuple[Numbers, ...]
     named: Numbers
     shifted: Numbers
 
     def between(self, low: int, high: int) -> Iterator[int]:
-        """One number of each region, and one that no list names, as far as there are any."""
+        """Yields one number of each region, and one that no list names, as far as there are any."""
         for region in self.regions:
             place = int(region.searchsorted(low))
             if place < len(region) and region[place] <= high:
@@ -58,7 +58,7 @@ class NumberRegions:
 
 
 def distinct(lists: Sequence[LongList]) -> tuple[LongList, ...]:
-    """The same values may be used by several conditions."""
+    """Leaves each list of values once, though several conditions may use it."""
     return tuple({id(each.values): each for each in lists}.values())
 
 
@@ -70,7 +70,7 @@ def find_regions(lists: tuple[LongList, ...], budget: Budget) -> Sequence[Region
 def find_number_regions(
     lists: tuple[LongList, ...], budget: Budget, *, is_float: bool
 ) -> NumberRegions:
-    """Of floats: of their places among all floats."""
+    """Finds the regions of numbers; a float is told by its place among all floats."""
     if len(lists) > MAX_LISTS:
         raise OutOfBudgetError
     budget.look_once(identity(lists), sum(map(len, lists)) * len(lists))
@@ -87,7 +87,7 @@ def are_kept(lists: Sequence[LongList]) -> bool:
 
 
 def split(lists: tuple[LongList, ...]) -> list[Region]:
-    """One list after the other cuts the regions so far in two."""
+    """Splits the values into regions: each list in turn cuts the regions so far in two."""
     found = [Region(1, lists[0].members)] if lists else []
     for place, each in enumerate(lists[1:], start=1):
         cut: list[Region] = []
@@ -118,8 +118,8 @@ keep_number_regions = lru_cache(maxsize=8)(split_numbers)
 
 
 def places_of_floats(values: LongList) -> Numbers:
-    """Of a list of whole numbers, or of floats. One that floats hold only nearly is none of them,
-    which nobody needs to tell apart."""
+    """Finds the places of a list's numbers among all floats. Gives up where a whole number has no
+    float of its own."""
     if any(abs(value) > MAX_WHOLE for value in values.values if isinstance(value, int)):
         raise OutOfBudgetError
     floats = np.fromiter(map(float, values.values), np.float64, len(values)) + 0.0
@@ -128,7 +128,7 @@ def places_of_floats(values: LongList) -> Numbers:
 
 
 def place_of_float(value: float) -> int:
-    """Neighbouring floats have neighbouring places; there is only one zero."""
+    """Numbers all floats in their order: neighbours have neighbouring places, both zeros one."""
     bits = int(np.float64(value + 0.0).view(np.int64))
     return (bits ^ ORDER) + 1 if bits < 0 else bits
 
@@ -142,7 +142,7 @@ LOWEST_FLOAT = place_of_float(math.nextafter(-math.inf, 0))
 
 
 def pieces(bounds: Sequence[int], lowest: int, highest: int) -> Iterator[tuple[int, int]]:
-    """Each bound alone, and what lies between: from and to, both included."""
+    """Yields each bound alone and what lies between, as pairs (from, to), both included."""
     start = lowest
     for bound in sorted({bound for bound in bounds if lowest <= bound <= highest}):
         if start < bound:

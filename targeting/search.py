@@ -1,7 +1,7 @@
-"""Is there a visit for which these expressions are true, or differ, or are not true?
+"""Searches for a visit for which expressions are true, are not true, or differ.
 
-A search over the classes of values of each attribute (classes.py). Undecided expressions have
-several possible truths; a branch ends as soon as no choice of the rest can make a difference.
+It goes over the classes of values of each attribute (classes.py). An expression that is not yet
+decided has several possible truths; a branch ends as soon as the rest can make no difference.
 The budget bounds the work: beyond it the answer is "not decided", never a guess.
 """
 
@@ -32,7 +32,7 @@ from targeting.tree import (
 
 
 class Answer(Enum):
-    """NO and YES are certain."""
+    """What a search found; NO and YES are certain."""
 
     NO = "no"
     YES = "yes"
@@ -47,16 +47,16 @@ NOT_TRUE = FALSE | UNDEFINED
 ANY = TRUE | NOT_TRUE
 FLAGS: dict[Truth, Possible] = {True: TRUE, False: FALSE, None: UNDEFINED}
 Atom = Predicate | Reference
-# A node whose atoms are numbers.
+# A tree with numbers in place of atoms.
 Numbered = int | Constant | tuple[type[Group | Not], tuple["Numbered", ...]]
-# From the possible truths of the expressions: can it still be, and is it surely so?
+# Tells from the expressions' possible truths whether it can still be so, and whether it surely is.
 Question = Callable[[Sequence[Possible]], tuple[bool, bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """The conditions of one attribute (or one unresolved definition), by their numbers, and their
-    classes."""
+    """The conditions of one attribute, or one definition or list that is not known: their numbers,
+    and the truths that they can have together."""
 
     atoms: tuple[int, ...]
     classes: tuple[ValueClass, ...]
@@ -64,14 +64,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The roots with numbers for atoms: looking one up by its content takes as long as its list."""
+    """The roots with numbers for atoms, because hashing an atom takes as long as its list is."""
 
     roots: tuple[Numbered, ...]
     atoms: Mapping[Atom, int]
 
 
 def ask(roots: Sequence[Node], question: Question, context: Context, budget: Budget) -> Answer:
-    """Whether some visit answers the question. Roots have no notes and no known definitions."""
+    """Tells whether the question is true of some visit. Roots must be resolved (`resolve`)."""
     try:
         asked = number_atoms(roots)
         variables = variables_of(asked, context, budget)
@@ -107,7 +107,7 @@ def variables_of(asked: Asked, context: Context, budget: Budget) -> list[Variabl
     for name, predicates in by_attribute.items():
         found = classes_of(context.catalog[name], predicates, context, budget)
         if UTC_OFFSET in by_attribute and context.catalog[name].type is TIMESTAMP_LOCAL:
-            # Its witnesses carry an offset of their own: together they prove nothing.
+            # Its witnesses assume some offset, which conditions on the offset may rule out.
             found = [ValueClass(choice.truths, witnessed=False) for choice in found]
         numbers = tuple(asked.atoms[predicate] for predicate in predicates)
         variables.append(Variable(numbers, tuple(found)))
@@ -242,7 +242,7 @@ def parity(children: Sequence[Possible]) -> Possible:
 
 
 def is_true(possible: Sequence[Possible]) -> tuple[bool, bool]:
-    """Some visit makes the first expression true."""
+    """Asks whether some visit makes the first expression true."""
     return bool(possible[0] & TRUE), possible[0] == TRUE
 
 
@@ -251,20 +251,20 @@ def is_not_true(possible: Sequence[Possible]) -> tuple[bool, bool]:
 
 
 def first_without_second(possible: Sequence[Possible]) -> tuple[bool, bool]:
-    """Some visit makes the first true and the second not."""
+    """Asks whether some visit makes the first expression true and the second not."""
     first, second = is_true(possible[:1]), is_not_true(possible[1:])
     return first[0] and second[0], first[1] and second[1]
 
 
 def differ(possible: Sequence[Possible]) -> tuple[bool, bool]:
-    """Some visit gives the two expressions different truths."""
+    """Asks whether some visit gives the two expressions different truths."""
     first, second = possible
     is_same_single = first == second and first in (*FLAGS.values(),)
     return not is_same_single, not first & second
 
 
 def resolve(node: Node, context: Context, budget: Budget) -> Node:
-    """The tree with its known definitions in place of their names, and without notes."""
+    """Puts known definitions in place of their names, and leaves notes out."""
     budget.spend()
     if isinstance(node, Reference):
         if node.name not in context.trees:

@@ -1,7 +1,7 @@
-"""What an expression asks for that visits hardly ever carry, and what it leaves out with that.
+"""Finds what an expression asks for that visits hardly ever carry, and which visits it leaves out.
 
-Takes what was measured of the traffic; knows nothing of where it comes from. These are hints about
-traffic, not about meaning: an expression may be right and early.
+It is given what was measured, and does not know where that comes from. These are hints about
+traffic, not about meaning: an expression may be right, and only early.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A condition that asks for the absence of something, and is undefined, not true, where the
-    visit does not say `needs`; `share` of the visits do not, None: nobody counted. `is_denied`: it
-    stands under a `not`, and asks for the presence there. `paths` are those of all conditions that
-    leave the same visits out."""
+    """A condition that asks for the absence of something, and is undefined, not true, of visits
+    without the attribute `needs`: `share` of all visits, None if nobody counted. `is_denied`: it
+    asks for the presence, and stands under a `not`. `paths` lists all conditions that leave the
+    same visits out."""
 
     condition: Predicate
     needs: str
@@ -48,7 +48,8 @@ class Exclusion:
 
 
 def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
-    """One for each attribute, where no condition looks after its absence itself."""
+    """Finds the visits that are left out unawares: one exclusion for each attribute, unless a
+    condition asks whether the attribute is there."""
     told = {
         node.attribute
         for node in walk(expression.root)
@@ -69,14 +70,14 @@ def find_excluded(expression: Expression, traffic: Traffic) -> list[Exclusion]:
 
 
 def needed_by(node: Predicate, attribute: Attribute) -> str:
-    """What a visit must say so that the condition is true or false of it."""
+    """Names the attribute that a visit must carry so that the condition is true or false of it."""
     is_local = attribute.type is AttributeType.TIMESTAMP_LOCAL
     return OFFSET if is_local and node.operator == "during" else attribute.name
 
 
 def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tuple[Predicate, bool]]:
-    """Those that hold of what is not so, and whether a `not` makes them so. Of `xor` it depends on
-    the rest: nothing is said."""
+    """Yields the conditions that ask for an absence, and whether a `not` makes them do so. Says
+    nothing of those in `xor`, where it depends on the rest."""
     if isinstance(node, Predicate):
         is_negative = node.negated != (node.operator in NEGATIVE)
         if is_negative != is_denied and node.operator not in PRESENCE:
@@ -89,7 +90,7 @@ def negative_conditions(node: Node, *, is_denied: bool = False) -> Iterator[tupl
 
 
 def find_rare(expression: Expression, traffic: Traffic, *, rare: float = RARE) -> list[str]:
-    """Attributes below the fill rate, then values never seen; as sentences."""
+    """Tells of attributes below the fill rate, then of values never seen; in sentences."""
     return [
         *(sentence for _, sentence in rare_attributes(expression, traffic, rare)),
         *(
@@ -104,7 +105,7 @@ def find_rare(expression: Expression, traffic: Traffic, *, rare: float = RARE) -
 def rare_attributes(
     expression: Expression, traffic: Traffic, rare: float
 ) -> Iterator[tuple[str, str]]:
-    """Names, each with a sentence."""
+    """Yields the names of rare attributes, each with a sentence."""
     for name in sorted(expression.attributes):
         rate = traffic.fill_rates.get(name)
         if rate is not None and rate < rare:
@@ -113,7 +114,8 @@ def rare_attributes(
 
 
 def unseen_values(node: Predicate, expression: Expression, traffic: Traffic) -> Iterator[str]:
-    """Only where a condition asks for a value: avoiding one that never comes is no mistake."""
+    """Names the values that were never seen, where the condition asks for one: avoiding a value
+    that never comes is no mistake."""
     seen = traffic.values.get(node.attribute)
     if seen is None or node.negated or node.counted or node.operator not in WHOLE_VALUES:
         return

@@ -1,6 +1,6 @@
-"""The tree of an expression as people wrote it: frozen nodes, without any behaviour.
+"""Owns the tree of an expression as people wrote it: frozen nodes, without any behaviour.
 
-Built only from the parser's tree, so a node's operands always fit its attribute's type.
+An expression's tree comes from the parser, so its operands always fit their attribute's type.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Xor:
-    """True when an odd number of children is; left to right."""
+    """True when an odd number of children are."""
 
     children: tuple[Node, ...]
     notes: Notes = ()
@@ -112,14 +112,15 @@ def children_of(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first, left to right."""
+    """Yields the node and all below it, parents first, left to right."""
     yield node
     for child in children_of(node):
         yield from walk(child)
 
 
 def walk_paths(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
-    """As `walk`, each with its path in the tree's JSON form: `and.2.not.or.0`; the root's is ""."""
+    """Walks as `walk` does, and gives each node's path in the JSON form: `and.2.not.or.0`, "" of
+    the root."""
     yield path, node
     below = f"{path}." if path else ""
     if isinstance(node, Not):
@@ -130,7 +131,7 @@ def walk_paths(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def without_notes(node: Node) -> Node:
-    """The same meaning, without comments and disabled conditions."""
+    """Leaves out comments and disabled conditions, which do not change the meaning."""
     if isinstance(node, And | Or | Xor | Xnor):
         children = tuple(without_notes(child) for child in node.children)
         return replace(node, children=children, notes=())

@@ -1,4 +1,4 @@
-"""A visit's values in the types of the catalogue, in plain Python.
+"""Reads a visit's values in the types of the catalogue, in plain Python.
 
 Kept apart from the compiled reader on purpose: it is half of the judge. A value of the wrong type
 is missing, and named in `malformed`.
@@ -96,7 +96,7 @@ def read_string(raw: Any) -> str:
 
 
 def read_timestamp(raw: Any) -> int:
-    """Milliseconds since 1970 UTC."""
+    """Reads milliseconds since 1970 UTC, from such a number or from a text with a zone."""
     return parse_timestamp(raw) if isinstance(raw, str) else read_integer(raw)
 
 
@@ -119,7 +119,7 @@ def parse_timestamp(text: str) -> int:
 
 
 def read_ip(raw: Any) -> int:
-    """128 bits; v4 is mapped into v6."""
+    """Reads an address as 128 bits; v4 is mapped into v6."""
     if not isinstance(raw, str) or "%" in raw:
         raise MalformedError
     try:

@@ -1,8 +1,8 @@
-"""Tests of everything, in folders as the packages."""
+"""Owns all tests, in folders like those of the packages."""
 
 from hypothesis import HealthCheck, settings
 
-# An example that takes long says something of the machine, not of the code; `ci` has it so already.
+# A slow example tells of the machine, not of the code; the profile `ci` has no deadline already.
 settings.register_profile(
     "default",
     settings.get_profile("default"),

@@ -1,4 +1,4 @@
-"""Who may do what, spelled out once more: the table that the access matrix is held against.
+"""Spells out once more who may do what: the table that the access matrix is held against.
 
 A new page needs a row here, a new service one in `SERVICES`; `test_access_matrix` says which is
 missing. It shares nothing with `exchange.accounts.permissions`, so that a slip there shows here.
@@ -45,8 +45,9 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`readers` are houses that see it besides its owner; `strangers` do not, though some of them
-    trade with it. An object without an owner is the exchange's, and read by all."""
+    """Who may do what with one kind of thing. `readers` are houses that see it besides its owner;
+    `strangers` do not, though some trade with it. What has no owner is the exchange's, and read by
+    all."""
 
     editors: set[Role]
     owner: str | None
@@ -70,7 +71,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page answers to those who may. Without a kind it is about nothing in particular:
+    """What a page answers to those who may see it. A page without a kind is about no one thing:
     then `roles` of every organisation may, or of the exchange alone (`is_operators`). The graph is
     also `seen_by` houses that meet the thing on the paths of their bookings, or trade with it."""
 
@@ -108,7 +109,7 @@ def acting(kind: str, *, answer: int = 302, **data: str) -> Page:
 
 
 def pages_of(kind: str) -> dict[str, Page]:
-    """What everything that people keep has alike."""
+    """Lists the pages that everything that people keep has."""
     return {
         f"{kind}-retire": acting(kind),
         f"{kind}-history": reading(kind),
@@ -147,7 +148,7 @@ PAGES: dict[str, Page] = {
     "readyz": Page(get=503, anonymous=503),  # no snapshot is live in these tests
     "metrics": Page(get=200, anonymous=200),
     "^api/": Page(get=404, anonymous=404),
-    "serving-eligibility": Page(post=421, anonymous=421),  # of ad servers, who ask elsewhere
+    "serving-eligibility": Page(post=421, anonymous=421),  # ad servers ask another process
     "serving-batch": Page(post=421, anonymous=421),
     "serving-snapshots": Page(get=421, anonymous=421, arguments=lambda _: ["live"]),
     "eligibility-explain": Page(post=401, anonymous=401),  # asks for a key, whoever is logged in
@@ -156,8 +157,8 @@ PAGES: dict[str, Page] = {
     "expression-impact": Page(post=200, data={"text": "true"}, anonymous=403),
     "expression-vocabulary": Page(get=200, anonymous=403),
     "expression-holder": Page(get=200, anonymous=403),
-    "expression-values": Page(get=400, anonymous=403),  # of no attribute there are none
-    "value-list-keep": Page(post=400, anonymous=403),  # without a name; test_vocabulary has more
+    "expression-values": Page(get=400, anonymous=403),  # no attribute is named
+    "value-list-keep": Page(post=400, anonymous=403),  # no name is given; see test_vocabulary
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),
     "password-change": Page(get=200, post=422),
@@ -175,7 +176,7 @@ PAGES: dict[str, Page] = {
         for kind in ("party", "edge", "campaign", "booking", "audience", "value-list", "attribute")
     },
     "test-visit-create": Page("test-visit", get=200, post=422, is_edit=True, arguments=campaign_of),
-    # Nothing in these forms must be filled in, so that anything saves.
+    # No field of these forms is required, so that anything saves.
     "booking-edit": Page("booking", get=200, post=302, is_edit=True),
     "attribute-edit": Page("attribute", get=200, post=302, is_edit=True),
     "campaign-options": listing(),
@@ -221,7 +222,7 @@ PAGES: dict[str, Page] = {
     "snapshot-build": Page(post=302, roles=frozenset(BOTH), is_operators=True),
     "snapshot-activate": choosing_what_is_live(),
     "snapshot-roll-back": choosing_what_is_live(),
-    # Without two builds to compare there is nothing to see, for those who may look.
+    # Those who may look find nothing, because there are no two builds to compare.
     "snapshot-compare": Page(get=404, roles=frozenset(BOTH), is_operators=True),
     "report-catalogue": listing(),
     "report-eligible-visits": listing(),
@@ -266,7 +267,8 @@ for name in KINDS:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """`call` gets a fresh copy of the kind's thing and the person."""
+    """A service, and how to call it: `call` gets a fresh copy of the kind's thing, and the
+    person."""
 
     kind: str
     call: Callable[[Any, User], object]
@@ -345,12 +347,12 @@ SERVICES: dict[Callable[..., object], Service] = {
     save_person: Service("person", lambda it, by: save_person(person=it, by=by)),
     reset_password: Service("person", lambda it, by: reset_password(person=it, by=by)),
 }
-# Services that everybody's market is touched by: the exchange's people with these roles only.
+# Services that touch everybody's market: only the exchange's own people may call them.
 OPERATOR_SERVICES = {create_run, request_run, save_organisation}
 
 
 def furnish(exchange: Exchange) -> World:
-    """One thing of every kind, each owned as `KINDS` says."""
+    """Makes one thing of every kind, each owned as `KINDS` says."""
     soda, herald = exchange.soda, exchange.herald
     audience = Audience.objects.create(
         organisation=soda.organisation, name="drinkers", expression="site.page contains 'thirst'"

@@ -1,4 +1,4 @@
-"""Fixtures for every test: database, Celery worker, web server, browser. All of them are real."""
+"""Gives every test its fixtures: database, Celery worker, web server, browser. All are real."""
 
 import os
 import shutil
@@ -45,7 +45,8 @@ PARTS_OF_SOAK = {"faults", "fuzzing", "large", "containers"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every long test belongs to one part of `make soak`: whoever runs all parts runs them all."""
+    """Makes sure that each long test is in exactly one part of `make soak`: running all parts then
+    runs all of them."""
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         if "soak" in marks and len(marks & PARTS_OF_SOAK) != 1:
@@ -56,11 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, services: dict[str, str]
 ) -> None:
-    """pytest-django asks for this before it makes the test database: the server must run then."""
+    """Starts the servers: pytest-django asks for this fixture before it makes the database."""
 
 
 def environment_of_the_tests() -> dict[str, str]:
-    """For another process that shall see the test database, not the one it is made from."""
+    """Makes the environment of another process, which then sees the test database too."""
     address = urlsplit(os.environ["DATABASE_URL"])
     test_address = address._replace(path="/" + connection.settings_dict["NAME"])
     return {**os.environ, "DATABASE_URL": urlunsplit(test_address)}
@@ -77,7 +78,7 @@ def _program(name: str, *argv: str, **environment: str) -> Program:
 
 
 def start_worker() -> Running:
-    """A real worker on the test database, for all queues; the caller stops it."""
+    """Starts a real worker for all queues on the test database; the caller stops it."""
     options = ["--quiet", "-A", "exchange.celery", "worker", "-c", "1"]
     worker = start(_program("celery-worker", "celery", *options))
     _wait(worker, lambda: bool(app.control.ping(timeout=0.5)), seconds=120)
@@ -85,7 +86,7 @@ def start_worker() -> Running:
 
 
 def start_workers_of_the_launcher() -> list[Running]:
-    """Each with its own queues, as `make run` starts them; the caller stops them."""
+    """Starts each worker with its own queues, as `make run` does; the caller stops them."""
     workers = [start(_program(each.name, *each.argv())) for each in WORKERS]
     for worker in workers:
         _wait(worker, lambda: len(app.control.ping(timeout=0.5) or ()) == len(WORKERS), seconds=120)
@@ -93,21 +94,22 @@ def start_workers_of_the_launcher() -> list[Running]:
 
 
 def forget_messages() -> None:
-    """Those in the queues, and those that a killed worker had taken."""
+    """Removes the messages in the queues, and those that a killed worker had taken."""
     with redis.Redis.from_url(settings.REDIS_URL) as broker:
         broker.delete(*WAITING, *TAKEN)
 
 
 def wait_until_idle(worker: Running) -> None:
-    """Until the worker has nothing to do; what it does when a test ends would hit the next one."""
+    """Waits until the worker has nothing to do: a task that outlives its test would hit the next
+    one."""
 
     with redis.Redis.from_url(settings.REDIS_URL) as broker:
 
         def is_idle() -> bool:
             broker.delete(*WAITING)
-            return not broker.exists(TAKEN[0])  # until a task is done
+            return not broker.exists(TAKEN[0])  # a message stays there until its task is done
 
-        # Twice: a message is in neither place for a moment while the worker takes it.
+        # Asks twice: while the worker takes a message, it is in neither place for a moment.
         for _ in range(2):
             _wait(worker, is_idle, seconds=120)
             time.sleep(0.02)
@@ -115,7 +117,7 @@ def wait_until_idle(worker: Running) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_messages_of_other_tests(request: pytest.FixtureRequest) -> None:
-    """Services put messages into the queues, worker or not; the next worker would find them."""
+    """Removes messages that earlier tests sent, because this test's worker would take them."""
     mark = request.node.get_closest_marker("django_db")
     has_processes = mark is not None and mark.kwargs.get("transaction")
     if has_processes or "transactional_db" in request.fixturenames:
@@ -125,7 +127,7 @@ def _no_messages_of_other_tests(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def celery_worker_process(transactional_db: None) -> Iterator[Running]:
-    """A worker for one test. The test's own transaction would hide its rows: there is none."""
+    """Starts a worker for one test, which has no transaction: that would hide the test's rows."""
     worker = start_worker()
     try:
         yield worker
@@ -147,7 +149,7 @@ class TreelineServer:
 
 @pytest.fixture
 def treeline_server(transactional_db: None) -> Iterator[TreelineServer]:
-    """The people's process, as `make run` starts it, on the test database."""
+    """Starts the process that serves people's pages, as `make run` does, on the test database."""
     with running_pages() as server:
         yield server
 
@@ -181,9 +183,9 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def chromium_page(chromium: Browser) -> Iterator[Page]:
-    """A page of a fresh profile."""
+    """Opens a page in a fresh profile."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)  # for a machine that does other things as well
+    context.set_default_timeout(60_000)  # milliseconds; the machine may be busy
     yield context.new_page()
     context.close()
 
@@ -207,7 +209,7 @@ def _answers(url: str) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A missing browser must not hide in a row of dots."""
+    """Says loudly that the browser is missing: it must not hide in a row of dots."""
     skipped = terminalreporter.getreports("skipped")
     if any(NO_BROWSER in str(report.longrepr) for report in skipped):
         terminalreporter.section("NO BROWSER", sep="!", red=True, bold=True)

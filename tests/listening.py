@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def listening(server: socketserver.BaseServer) -> Iterator[None]:
-    """It answers within the block, and is closed with it."""
+    """Lets the server answer within the block, and closes it afterwards."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -1,7 +1,7 @@
-"""The people of the tests, one per role, so that a permission test reads as a story.
+"""Owns the people of the tests, one per role, so that a permission test reads as a story.
 
 Alice manages campaigns, Bob operates the graph, Carol analyses, Dave looks, Erin administers; all
-work for the exchange's operator. A test module gets them by importing what it uses in its conftest.
+work for the exchange's operator. A folder of tests imports those that it uses in its conftest.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from exchange.accounts.models import Organisation, Role, User
 
 
 def hire(name: str, role: Role, organisation: Organisation) -> User:
-    """Without a password, whose hash would be the slowest part of most tests: use `force_login`."""
+    """Makes a user without a password, whose hash would be the slowest part of most tests; log in
+    by `force_login`."""
     return User.objects.create_user(name, role=role, organisation=organisation)
 
 
 @pytest.fixture
 def operator(db: None) -> Organisation:
-    """The organisation that runs the exchange."""
+    """Makes the organisation that runs the exchange."""
     return Organisation.objects.create(name="Treeline Exchange", is_operator=True)
 
 

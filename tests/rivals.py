@@ -1,4 +1,4 @@
-"""Two people at once, on connections of their own, met at the critical place and not by luck.
+"""Lets two people act at once, on connections of their own: they meet by design, not by luck.
 
 The first one's transaction stays open until the second one waits for it, or has ended without
 waiting; only then does the first commit.
@@ -28,7 +28,7 @@ class Refused(str):
 
 
 def overlap(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
-    """What each gave back; a refusal is given back as its words."""
+    """Runs both actions at once, and gives what each returned, or its refusal in words."""
     has_run, may_commit, backend = Event(), Event(), Future[int]()
 
     def run_first() -> Any:
@@ -58,7 +58,8 @@ def overlap(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, A
 
 
 def answer(action: Callable[[], Any]) -> Any:
-    """On this thread's own connection, which ends with it."""
+    """Runs an action on this thread's own connection, which is closed afterwards; gives what it
+    returned, or its refusal in words."""
     try:
         return action()
     except ValidationError as error:

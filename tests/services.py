@@ -1,4 +1,4 @@
-"""The real Postgres and Redis of the tests; a pytest plugin, named in pyproject.toml.
+"""Starts the real Postgres and Redis of the tests: a pytest plugin, named in pyproject.toml.
 
 Their addresses go into the environment before Django reads its settings; the servers start when the
 first test needs them, so that tests of the engine alone do not. All files are in one temporary
@@ -34,7 +34,7 @@ with suppress(JavaMissingError):  # the tests that need it say so
 
 @pytest.fixture(scope="session")
 def services() -> Iterator[dict[str, str]]:
-    """Running Postgres and Redis; gives the environment that lets another process use them."""
+    """Runs Postgres and Redis; gives the environment that lets another process use them."""
     _servers.start(dict(os.environ))
     yield dict(os.environ)
     _servers.stop()
@@ -42,8 +42,8 @@ def services() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def hung(name: str) -> Iterator[None]:
-    """`postgres` or `valkey` of the tests is there and says nothing: all its processes are stopped.
-    Whoever is connected, this process too, waits for ever unless it has a time-out."""
+    """Stops all processes of `postgres` or `valkey`, so that it is there and says nothing. Whoever
+    is connected, this process too, waits for ever unless it has a time-out."""
     found = [server for server in _servers.running if server.program.name == name]
     if not found:
         pytest.skip(f"{name} is not ours to stop")

@@ -1,6 +1,6 @@
 """Runs the tests in another order: `--shuffle SEED`; a pytest plugin, named in pyproject.toml.
 
-Files change places, and tests within their file, so that a module's fixtures still serve it once.
+It shuffles files, and tests within their file, so that a module's fixtures are still made once.
 The same seed gives the same order, in every process of a parallel run.
 """
 

@@ -1,7 +1,7 @@
-"""An exchange of several organisations, for tests of who may see what.
+"""Makes an exchange of several organisations, for tests of who may see what.
 
-Daily Herald sells to Northgate, Northgate to Southgate, Southgate to Solberg Soda, whose campaign
-Summer is booked with the Herald. Rival Cola trades with none of them. Each has its own people.
+Herald sells to Northgate, Northgate to Southgate, Southgate to Soda, whose campaign Summer is
+booked with Herald. Rival trades with none of them. Each has its own people.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """`houses` by short name; `operators` are the exchange's own people."""
+    """The houses by their short names, and what they trade; `operators` are the exchange's own
+    people."""
 
     operators: dict[Role, User]
     herald: House

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-# Far more than anything takes, also on a machine that does other things: what takes longer hangs.
+# Far more than anything takes, even on a busy machine: what takes longer hangs.
 PATIENCE_SECONDS = 120.0
 
 
@@ -14,7 +14,7 @@ def wait_until(
     seconds: float = PATIENCE_SECONDS,
     look_every: float = 0.05,
 ) -> None:
-    """Fails with `why` if it is not so in time."""
+    """Waits until it is so; fails with `why` if that takes too long."""
     give_up = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < give_up, why() or f"not so after {seconds:.0f} s"

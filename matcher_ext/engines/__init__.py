@@ -1,6 +1,6 @@
 """Owns the published matchers, for tests, benchmarks and people who pick an index.
 
-`ENGINES` maps each name to its class, which is built with a catalogue and has one face: `insert`,
+`ENGINES` maps each name to its class. All are built with a catalogue and have one face: `insert`,
 `insert_many`, `delete`, `match`, `stats` (face.pxd). docs/matchers.md says what each is.
 """
 

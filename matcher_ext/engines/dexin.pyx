@@ -306,7 +306,7 @@ cdef class Dexin(Conjunctive):
     # Planning.
 
     cdef void _plan(self) noexcept nogil:
-        """Algorithm 4; the matching rates come from the counts of slots."""
+        """Plans by algorithm 4; the matching rates come from the counts of slots."""
         cdef double accumulated = 1.0
         cdef bint is_inclusive = self.is_inclusive_alone
         cdef size_t i
@@ -374,7 +374,8 @@ cdef class Dexin(Conjunctive):
             self.planned_cost += least
 
     cdef double _cost(self, uint64_t choice) noexcept nogil:
-        """Formula (6): what exclusion goes through, then what is left before each inclusion."""
+        """Estimates by formula (6): what exclusion goes through, then what is left before each
+        inclusion."""
         cdef double cost = 0.0, left = 1.0
         cdef size_t i
         for i in range(self.pipeline.size()):
@@ -390,7 +391,7 @@ cdef class Dexin(Conjunctive):
     # Matching.
 
     cdef void _match(self) noexcept nogil:
-        """Algorithm 3: exclusions mark, inclusions filter the list of what is left."""
+        """Matches by algorithm 3: exclusions mark, inclusions filter the list of what is left."""
         cdef uint64_t started = read_clock()
         cdef uint32_t subscription
         cdef size_t at = 0, i, kept
@@ -419,7 +420,7 @@ cdef class Dexin(Conjunctive):
         self.visited = self.excluded + self.checked
 
     cdef void _exclude(self, uint32_t attribute) noexcept nogil:
-        """Algorithm 1; without a value all that ask for one are out."""
+        """Excludes by algorithm 1; without a value, all subscriptions that ask for one are out."""
         cdef BoundArray* low = &self.lows[attribute]
         cdef BoundArray* high = &self.highs[attribute]
         cdef int64_t value = 0
@@ -455,7 +456,7 @@ cdef class Dexin(Conjunctive):
             self.out_at[items[0][i].subscription] = self.signature
 
     cdef bint _meets(self, uint32_t subscription, uint32_t attribute) noexcept nogil:
-        """Algorithm 2, for one subscription."""
+        """Tells by algorithm 2 whether one subscription is met."""
         cdef const Constraint* asked
         cdef int64_t value = 0
         cdef size_t i

@@ -16,7 +16,8 @@ cdef class Gryphon(Conjunctive):
         self, catalog, *, collapse=True, successors=False, factored=(), order=(),
         max_conjunctions=MAX_CONJUNCTIONS,
     ):
-        """`order` names the attributes that are tested first, `factored` those that have trees."""
+        """Makes an empty tree; `order` names the attributes that are tested first, `factored` those
+        whose values have trees of their own."""
         super().__init__(catalog, max_conjunctions=max_conjunctions)
         self.collapse = collapse and not successors
         self.successors = successors

@@ -330,7 +330,7 @@ cdef class Interval(Labelled):
     cdef void _label_part(
         self, uint32_t part, uint32_t begin, uint32_t end, uint32_t left, vector[Leaf]* leaves
     ) noexcept nogil:
-        """Algorithm 4; `left` is the number of leaves before this part."""
+        """Labels a part by algorithm 4; `left` is the number of leaves before it."""
         cdef Leaf leaf
         cdef uint32_t child = part + 1, stop = self.parts[part].skip, next_end
         if self.parts[part].kind == PART_LEAF:
@@ -351,7 +351,7 @@ cdef class Interval(Labelled):
             child = self.parts[child].skip
 
     cdef bint _evaluate(self, size_t first, size_t end) noexcept nogil:
-        """Algorithm 5."""
+        """Evaluates by algorithm 5."""
         cdef const Leaf* leaf
         cdef uint32_t last = self.leaf_count[self.leaves[self.hits[first]].slot]
         cdef size_t i

@@ -1,4 +1,4 @@
-"""What a published matcher cannot take."""
+"""Owns the error for an expression that a published matcher cannot take."""
 
 
 class EngineLimitError(ValueError):

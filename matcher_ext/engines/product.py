@@ -1,4 +1,4 @@
-"""The product's index, the compiled scan and the paper's own tree under the face of all engines."""
+"""Gives the product's index, the compiled scan and the paper's tree the face of all engines."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FrozenATree:
 
 
 class FlatScan(FrozenATree):
-    """One flat program per expression, one after another: the bar of every benchmark."""
+    """Runs one flat program per expression, one after another: what every benchmark compares to."""
 
     _scanned: tuple[Snapshot, Scan] | None = None
 
@@ -70,7 +70,7 @@ class FlatScan(FrozenATree):
 
 
 class PaperATree(PaperTree):
-    """The A-Tree as its paper has it, with its switches."""
+    """The A-Tree as its paper describes it, with its options to switch on and off."""
 
     def insert_many(self, ids: Iterable[int], expressions: Iterable[Any]) -> None:
         done: list[int] = []

@@ -1,4 +1,4 @@
-"""Owns matching in an ad server's own process: fetch, keep, answer."""
+"""Owns matching in an ad server's own process: fetches, keeps and answers."""
 
 from matcher_ext.following.downloading import DownloadError
 from matcher_ext.following.follower import Follower, NoStateError, StaleStateError, Status

@@ -1,11 +1,11 @@
-"""Fetches the live snapshot and its changes over HTTP, and believes nothing that it cannot check.
+"""Fetches the live snapshot and its changes over HTTP, and trusts nothing that it cannot check.
 
-    live         which snapshot, which log, how far
-    hashes       those of the built files must give the snapshot's id, which is a hash of them
-    files        each must have its hash
-    changes      each ends with the hash of what stands before, and follows the one before it
+    live         names the snapshot, the log of its changes, and the last change
+    hashes       name each file's hash; the built files' together give the snapshot's id
+    files        must each have the hash that is named
+    changes      end each with the hash of what stands before, and are numbered without a gap
 
-Standard library only, so that it comes with the engine.
+It uses the standard library only, so that it needs nothing but the engine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from matcher_ext.serving.snapshot_files import (
 )
 
 INDEX_FILE = "index.atree"
-# What a snapshot's id is the hash of, in this order; the last may be missing.
+# A snapshot's id is the hash of these files' hashes, in this order; the last may be missing.
 BUILT_FILES = (INDEX_FILE, "bookings.arrow", "catalog.json")
 FETCHED_FILES = (INDEX_FILE, BOOKINGS_LINES, TERMS_FILE)
 SNAPSHOT_ID = re.compile(r"[0-9a-f]{32}")
@@ -44,8 +44,8 @@ PIECE_BYTES = 1 << 20
 
 
 class DownloadError(Exception):
-    """The platform is away, refuses, or sent something else than it named. `wait_seconds`: it said
-    when to come again."""
+    """The platform is away, refuses, or sent something else than it named. `wait_seconds` is how
+    long it asked us to wait, or 0."""
 
     def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -54,8 +54,8 @@ class DownloadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is live. Times are seconds since 1970; `built_delta` is the number of the last change
-    in the files, `delta` that of the last one beside them."""
+    """What the platform says is live. Times are seconds since 1970; `built_delta` is the number of
+    the last change in the files, `delta` that of the last one beside them."""
 
     snapshot_id: str
     log_id: str
@@ -66,7 +66,7 @@ class Offer:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Offer:
-        """Reads the server's words; ids become names of files, so they are looked at."""
+        """Reads the server's words; checks the ids, because they become names of files."""
         try:
             offer = cls(
                 snapshot_id=document["snapshot_id"],
@@ -95,14 +95,15 @@ def read_time(said: str | float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Lines as they came, and what they say."""
+    """Changes, both as the lines that came and as the records that these hold."""
 
     lines: bytes
     records: list[dict[str, Any]]
 
     @classmethod
     def read(cls, lines: bytes, after: int) -> Changes:
-        """Raises DownloadError unless all are whole and follow that number without a gap."""
+        """Reads lines of changes; raises DownloadError unless all are whole and follow the number
+        `after` without a gap."""
         records = [unseal(line) for line in lines.splitlines()]
         for expected, record in enumerate(records, after + 1):
             if record["number"] != expected:
@@ -111,7 +112,7 @@ class Changes:
 
 
 def unseal(document: bytes) -> dict[str, Any]:
-    """What ends with the hash of what stands before."""
+    """Reads a sealed document; raises DownloadError unless it ends with its own hash."""
     body = document[:-SEAL_BYTES]
     if document[-SEAL_BYTES:] != SEAL % hashlib.sha256(body).hexdigest().encode():
         raise DownloadError("what came is damaged: its hash is another one")
@@ -120,7 +121,7 @@ def unseal(document: bytes) -> dict[str, Any]:
 
 
 class NoRedirect(HTTPRedirectHandler):
-    """The key is for this platform, not for whom it points at."""
+    """Refuses redirects: the key is for this platform, not for whom it points at."""
 
     def redirect_request(self, *_arguments: Any) -> None:
         return None
@@ -185,7 +186,7 @@ def refusal_of(error: HTTPError) -> DownloadError:
 
 
 def copy(body: IO[bytes], path: Path) -> str:
-    """Writes what comes; its hash. What broke off has another one."""
+    """Writes what comes to a file and returns its hash, which differs if the download broke off."""
     digest = hashlib.sha256()
     with path.open("wb") as file:
         while piece := body.read(PIECE_BYTES):
@@ -195,7 +196,8 @@ def copy(body: IO[bytes], path: Path) -> str:
 
 
 def read_hashes(path: Path, snapshot_id: str) -> dict[str, str]:
-    """Raises DownloadError unless the built files' are those that gave the snapshot its name."""
+    """Reads the files' hashes; raises DownloadError unless those of the built files give the
+    snapshot's id."""
     try:
         hashes: dict[str, str] = json.loads(path.read_bytes())
         built = b"".join(bytes.fromhex(hashes[name]) for name in BUILT_FILES if name in hashes)

@@ -1,8 +1,8 @@
-"""One state of what a follower answers from: a fetched snapshot, and what changed since.
+"""Owns one state that a follower answers from: a fetched snapshot, and what changed since.
 
-Immutable: the next state is made aside and swapped in as one reference, so an answer is of one
-state from its first booking to its last. Answers as the servers do (`exchange.serving.live`), by
-the same index, the same order and the same terms.
+A state is immutable: the next one is made aside and swapped in as one reference, so an answer is of
+one state from its first booking to its last. It answers as the servers (`exchange.serving.live`)
+do: by the same index, the same order and the same terms.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from matcher_ext.serving.ranking import Terms, count_before, rank_between
 from matcher_ext.serving.snapshot_files import BOOKINGS_LINES, TERMS, TERMS_FILE
 from matcher_ext.values.refusals import SnapshotError
 
-# What a visit's own path decides, in the order of the lines.
+# The fields that a visit's own path decides, in the order in which lines have them.
 TERMS_OF_A_PATH = ("net_cpm", "fee_percent", "path")
 Booking = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSnapshot:
-    """The mapped files. Only who follows touches `changing`."""
+    """A snapshot's files, mapped. Only the following thread touches `changing`."""
 
     changing: LiveIndex
     items: Items
@@ -43,7 +43,7 @@ class OpenedSnapshot:
 
     @classmethod
     def open(cls, folder: Path) -> OpenedSnapshot:
-        """Raises SnapshotError if the files are not of one another."""
+        """Opens fetched files; raises SnapshotError if they are not of one build."""
         index = Snapshot.open(folder / INDEX_FILE)
         rows = np.load(folder / TERMS_FILE, allow_pickle=False)
         if rows.dtype != TERMS or rows.ndim != 1:
@@ -80,8 +80,8 @@ class OpenedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBooking:
-    """Holds a booking as answers name it, with what a visit's own path is known by and its share is
-    taken of."""
+    """A changed booking as answers show it. `reach` is the key of its path where the visit's own
+    path counts, else 0; `price` is what the path's share is taken of."""
 
     booking: Booking
     reach: int
@@ -97,7 +97,7 @@ class ChangedBooking:
 
 @dataclass(frozen=True, slots=True)
 class FollowedState:
-    """Shared by all threads. `delta` is the number of the last change in it."""
+    """One state, shared by all threads. `delta` is the number of the last change in it."""
 
     offer: Offer
     opened: OpenedSnapshot
@@ -114,7 +114,7 @@ class FollowedState:
         return len(self.index)
 
     def apply(self, records: Sequence[Mapping[str, Any]]) -> FollowedState:
-        """All of them as one step; itself if there is none."""
+        """Makes the state after all of these changes, as one step; itself if there are none."""
         if not records:
             return self
         entries, bookings, dead = fold(records)
@@ -136,7 +136,7 @@ class FollowedState:
         )
 
     def _rank(self, index: State, changed: Sequence[ChangedBooking]) -> Items | None:
-        """Gives those beside the files their places between those in them."""
+        """Gives changed bookings their places between those in the files."""
         if not changed:
             return None
         others = Terms(
@@ -161,7 +161,7 @@ class FollowedState:
         )
 
     def find_eligible(self, visit: Mapping[str, object], limit: int | None) -> list[Booking]:
-        """The best first; the visit is flat and stamped."""
+        """Finds what is eligible for a flat, stamped visit, the best first."""
         text, _ = answer_visit(
             self.index.snapshot,
             self.opened.items,
@@ -181,7 +181,7 @@ def encode(value: object) -> bytes:
 def fold(
     records: Iterable[Mapping[str, Any]],
 ) -> tuple[dict[int, str], dict[int, ChangedBooking], set[int]]:
-    """What is left to say about each booking in the end: texts, bookings, and which are dead."""
+    """Folds records into what is true in the end: texts, bookings, and which of them died."""
     texts: dict[int, str] = {}
     bookings: dict[int, ChangedBooking] = {}
     dead: set[int] = set()
@@ -198,7 +198,7 @@ def fold(
 
 
 def map_bytes(path: Path) -> memoryview:
-    """Mapped, so that processes on one machine share them; an empty file cannot be."""
+    """Maps a file, so that processes on one machine share it. An empty one cannot be mapped."""
     with path.open("rb") as file:
         if not path.stat().st_size:
             return memoryview(b"")

@@ -1,4 +1,4 @@
-"""Matching in the ad server's own process: follows the platform, answers without it.
+"""Matches in the ad server's own process: follows the platform, answers without it.
 
     ads = Follower("http://127.0.0.1:8001", "tl_..", "treeline-state")
     ads.start(wait_seconds=60)
@@ -30,7 +30,7 @@ from matcher_ext.visits.flat_visits import copy_flat, flatten, stamp_millisecond
 
 logger = logging.getLogger(__name__)
 
-# What the platform, the network, the disk or another version of the platform can do to us.
+# Errors that come from the platform, the network, the disk or another version of the platform.
 TROUBLE = (DownloadError, SnapshotError, OSError, ValueError, KeyError, TypeError)
 
 
@@ -44,10 +44,10 @@ class StaleStateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a follower is. `snapshot_age_seconds` is what the endpoint says under that name: since
-    the database was read for the snapshot. `unconfirmed_seconds`: since the platform last said that
-    this state is the live one, which is how late a change can be here. `failures` are those since
-    then, 0 while all is well; `last_error` stays after it is over."""
+    """How a follower is. `snapshot_age_seconds` counts from when the database was read for the
+    snapshot, as at the endpoint. `unconfirmed_seconds` counts from when the platform last said that
+    this state is the live one: a change can be that late here. `failures` are those since then, 0
+    while all is well; `last_error` stays after it is over."""
 
     snapshot_id: str | None
     delta: int
@@ -59,8 +59,8 @@ class Status:
 
 
 class Follower:
-    """Any number of threads may ask; one of its own follows. The folder is this process's alone.
-    Start it after forking: threads do not survive that."""
+    """Answers any number of threads, while a thread of its own follows. The folder is this
+    process's alone. Start it after forking: threads do not survive that."""
 
     def __init__(
         self,
@@ -73,8 +73,9 @@ class Follower:
         most_pause_seconds: float = 30.0,
         timeout_seconds: float = 30.0,
     ) -> None:
-        """`serve_for_seconds`: how long a state is served that the platform does not confirm, None
-        for ever. After a failure comes a pause that doubles up to `most_pause_seconds`."""
+        """Sets a follower up. It serves a state that the platform does not confirm for
+        `serve_for_seconds`, None for ever. After each failure it pauses twice as long, up to
+        `most_pause_seconds`."""
         self._platform = Platform(url, api_key, timeout_seconds)
         self._folder = Path(folder)
         self._serve_for_seconds = serve_for_seconds
@@ -90,8 +91,8 @@ class Follower:
         self._thread: threading.Thread | None = None
 
     def start(self, wait_seconds: float = 0.0) -> bool:
-        """Takes up what the folder keeps and follows from now on. Waits so long for a first state;
-        whether there is one. Raises FolderInUseError if another process has the folder."""
+        """Takes up what the folder keeps, follows from now on, and waits so long for a first state;
+        tells whether there is one. Raises FolderInUseError if another process has the folder."""
         if self._thread is not None:
             raise RuntimeError("this follower was started before")
         self._kept = KeptFiles(self._folder)
@@ -101,7 +102,7 @@ class Follower:
         return self._ready.wait(wait_seconds)
 
     def stop(self) -> None:
-        """Follows no longer and gives the folder free; what it has goes on answering."""
+        """Follows no longer and releases the folder; the last state goes on answering."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
@@ -123,7 +124,7 @@ class Follower:
     def eligible(
         self, publisher: str, visit: Mapping[str, object], limit: int | None = None
     ) -> list[Booking]:
-        """Answers as `POST /api/v1/eligibility` does under that name: the best `limit`, or all.
+        """Lists what `POST /api/v1/eligibility` answers as `eligible`: the best `limit`, or all.
         Raises NoStateError, StaleStateError, and VisitError for a visit that is too large."""
         if limit is not None and limit < 1:
             raise ValueError("limit is at least 1")
@@ -159,7 +160,7 @@ class Follower:
         return state
 
     def _resume(self, kept_files: KeptFiles) -> None:
-        """What is kept and not whole is as if nothing were: it is fetched again."""
+        """Takes up what is kept, if it is whole; else it will be fetched again."""
         try:
             kept = kept_files.read()
             if kept is None:
@@ -186,7 +187,8 @@ class Follower:
                 pause = self._poll_seconds * secrets.SystemRandom().uniform(0.9, 1.1)
 
     def _note(self, error: Exception) -> float:
-        """Says it once per trouble; how long to wait: not all ad servers come back at once."""
+        """Logs a trouble once, and says how long to wait: at random, so that ad servers do not all
+        come back at once."""
         if str(error) != self._last_error or not self._failures:
             logger.warning("Not followed: %s", error)
         self._failures += 1
@@ -195,8 +197,8 @@ class Follower:
         return longest * secrets.SystemRandom().uniform(0.5, 1.0)
 
     def refresh(self) -> None:
-        """One step: takes up what is live now. For the thread, or for who has a schedule of their
-        own and no thread."""
+        """Takes up what is live now, in one step. The thread calls it, or a caller with a schedule
+        of its own who started no thread."""
         kept = self._require_kept()
         offer = self._platform.ask_live()
         state = self._state
@@ -212,7 +214,7 @@ class Follower:
     def _take_up(
         self, kept: KeptFiles, offer: Offer, before: FollowedState | None
     ) -> FollowedState:
-        """Another snapshot, or the same one with another log. Served when it is complete."""
+        """Takes up another snapshot, or the same one with another log; serves it once complete."""
         if before is not None and before.offer.snapshot_id == offer.snapshot_id:
             opened = before.opened.without_changes()
         else:
@@ -230,7 +232,8 @@ class Follower:
     def _follow_changes(
         self, kept: KeptFiles, offer: Offer, before: FollowedState
     ) -> FollowedState:
-        """Served even if they cannot be kept: what they stop must end."""
+        """Fetches and serves new changes, before keeping them: what they stop must end even if the
+        disk is full."""
         changes = self._platform.fetch_changes(offer, before.delta)
         state = before.apply(changes.records)
         self._publish(state, self._confirmed_at)

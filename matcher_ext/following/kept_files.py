@@ -1,13 +1,13 @@
-"""The folder in which a follower keeps what it fetched, so that it can start without the platform.
+"""Owns the folder where a follower keeps what it fetched, so that it starts without the platform.
 
     lock                              held by the one process that follows into this folder
-    state.json                        which snapshot and log; its time is when it was last confirmed
+    state.json                        names snapshot and log; its time says when it was confirmed
     <snapshot_id>/                    the fetched files, with their hashes
     <snapshot_id>/changes-<log>.jsonl the changes, as they came
     .staged-<random>/                 a snapshot that is being fetched
 
-Everything is written aside, synced and renamed into place; changes are appended and synced before
-anybody hears of them. What cannot be read whole is not used at all.
+Files are written aside, synced and renamed into place; changes are appended and synced. What cannot
+be read whole is not used at all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Kept:
 
 
 class KeptFiles:
-    """One process at a time, by a lock that ends with it; not thread-safe."""
+    """The folder, held by one process at a time through a lock that ends with it; not
+    thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -65,7 +66,8 @@ class KeptFiles:
         self._lock.close()
 
     def read(self) -> Kept | None:
-        """None where nothing is kept; raises DownloadError or OSError if it is not whole."""
+        """Reads what is kept; None if nothing is. Raises DownloadError or OSError if it is not
+        whole."""
         path = self._root / STATE_FILE
         if not path.exists():
             return None
@@ -78,7 +80,7 @@ class KeptFiles:
 
     @contextmanager
     def stage(self) -> Iterator[Path]:
-        """A folder to fetch into; gone afterwards unless it was adopted."""
+        """Makes a folder to fetch into, and removes it afterwards unless it was adopted."""
         for left in self._root.glob(f"{STAGED_PREFIX}*"):
             shutil.rmtree(left, ignore_errors=True)
         staged = self._root / f"{STAGED_PREFIX}{secrets.token_hex(8)}"
@@ -99,14 +101,14 @@ class KeptFiles:
         sync_folder(self._root)
 
     def keep_changes(self, offer: Offer, changes: Changes) -> None:
-        """Adds to what is kept."""
+        """Appends changes to those that are kept."""
         with self._whole_or_nothing(), self._log_of(offer).open("ab") as file:
             file.write(changes.lines)
             file.flush()
             os.fsync(file.fileno())
 
     def keep(self, offer: Offer, changes: Changes) -> None:
-        """Keeps this from now on, with these changes; other snapshots are removed."""
+        """Keeps this snapshot with these changes from now on, and removes other snapshots."""
         with self._whole_or_nothing():
             write_file(self._log_of(offer), memoryview(changes.lines))
             write_file(self._root / STATE_FILE, memoryview(offer.write()))
@@ -116,8 +118,8 @@ class KeptFiles:
 
     @contextmanager
     def _whole_or_nothing(self) -> Iterator[None]:
-        """What cannot be kept ends what was: a later start would answer with what has been stopped
-        since. The next snapshot is kept again."""
+        """Forgets what is kept if it cannot be brought up to date: a later start would answer with
+        what has been stopped since. The next snapshot is kept again."""
         try:
             yield
         except OSError:
@@ -125,8 +127,7 @@ class KeptFiles:
             raise
 
     def confirm(self, at: float) -> None:
-        """That the platform still has this state live. Where nothing is kept there is nothing to
-        confirm."""
+        """Notes that the platform still has this state live, unless nothing is kept."""
         path = self._root / STATE_FILE
         if path.exists():
             os.utime(path, (at, at))

@@ -44,7 +44,8 @@ cdef class ATree(DynamicState):
     def __cinit__(
         self, catalog, *, patch_from=PATCH_FROM, reorganise=False, self_adjust=False, search_cap=64
     ):
-        """From `patch_from` entries on, few changes are matched beside the last freeze.
+        """Makes an empty index. From `patch_from` entries on, few changes are matched beside the
+        last freeze.
 
         `reorganise` lets new expressions use nodes that stand for several of their conditions,
         `self_adjust` lets old ones use new nodes, each looking at `search_cap` nodes at most:
@@ -190,7 +191,7 @@ cdef class ATree(DynamicState):
         return match_beside(base.match_ids, overlay, beside, visit)[0]
 
     def match_with_warnings(self, visit):
-        """See Snapshot.match_with_warnings."""
+        """Matches and names malformed attributes, as `Snapshot.match_with_warnings` does."""
         base, overlay, beside = self._view()
         if beside is None:
             return base.match_with_warnings(visit)
@@ -260,11 +261,11 @@ cdef class ATree(DynamicState):
             self._change()
 
     def why_not(self, visit, ids):
-        """See Snapshot.why_not."""
+        """Tells why entries do not match, as `Snapshot.why_not` does."""
         return self.freeze().why_not(visit, ids)
 
     def to_graphviz(self, entry_id):
-        """See Snapshot.to_graphviz."""
+        """Draws an entry's nodes, as `Snapshot.to_graphviz` does."""
         return self.freeze().to_graphviz(entry_id)
 
     def freeze(self):

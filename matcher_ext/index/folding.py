@@ -1,4 +1,4 @@
-"""Several records of what changed, as one: what comes late need not read what was replaced."""
+"""Folds several records of changes into one, so that who comes late skips what was replaced."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 
 
 def fold_definitions(records: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Returns the definitions in their order, without the former values of lists, each of which may
-    be megabytes: a text that refers to nothing can stand wherever an earlier one of its name
-    did."""
+    """Lists the definitions in their order, without the former values of lists, each of which may
+    be megabytes. A text that refers to nothing may take the place of an earlier one of its name."""
     every = [pair for definitions in records for pair in definitions.items()]
     last = dict(every)
     folded, seen = [], set()

@@ -1,11 +1,11 @@
-"""A snapshot that goes on changing: what changed since lies beside it, behind the same face.
+"""Owns the index that goes on changing: a snapshot, and beside it what changed since.
 
     match = (snapshot - dead ids, replaced definitions laid over it) + a small dynamic index
 
-A changed entry dies in the snapshot and is inserted into the small index. A changed definition is
-answered through its slot, whatever the number of entries behind it. Readers take one reference to
-an immutable state; writers make the next state under a lock and swap that reference. A change that
-is refused leaves nothing behind: the small index is then made anew from its texts.
+A changed entry is dead in the snapshot and inserted into the small index. A changed definition is
+answered through its slot, however many entries refer to it. Readers take one reference to an
+immutable state; writers make the next state under a lock and swap that reference. A change that is
+refused leaves nothing behind: the small index is then made anew from its texts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class HasText(Protocol):
 @dataclass(frozen=True, slots=True)
 class State:
     """What a reader sees, from the first to the last question that it asks. `overlay` is None
-    while nothing of the snapshot changed; `borrows`: what is beside asks for its walk."""
+    while nothing of the snapshot changed; `borrows`: the index beside needs the snapshot's walk."""
 
     snapshot: Snapshot
     beside: Snapshot
@@ -99,7 +99,7 @@ class State:
     def match_with_warnings(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
-        """See Snapshot.match_with_warnings."""
+        """Matches and names malformed attributes, as `Snapshot.match_with_warnings` does."""
         if self.borrows:
             return self.match_with_paths(visit)[:2]
         match = self.snapshot.match_with_warnings
@@ -109,18 +109,20 @@ class State:
     def match_with_paths(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...], Paths]:
-        """See Snapshot.match_with_paths. One walk answers for both parts."""
+        """Matches and gives the visit's paths, as `Snapshot.match_with_paths` does. One walk serves
+        both parts."""
         return self.snapshot.match_with_paths(visit, self.overlay, self.beside)
 
 
 @dataclass(slots=True)
 class Changes:
-    """Since the snapshot. `entries` and `meanings` are the texts that the small index holds."""
+    """What changed since the snapshot. `entries` and `meanings` are the texts that the small index
+    holds."""
 
     entries: dict[int, str] = field(default_factory=dict)
     meanings: dict[str, str] = field(default_factory=dict)
     dead: set[int] = field(default_factory=set)
-    replaced: set[str] = field(default_factory=set)  # of meanings: the snapshot has another
+    replaced: set[str] = field(default_factory=set)  # names that the snapshot means otherwise
 
     def copy(self) -> Changes:
         return Changes(
@@ -129,8 +131,8 @@ class Changes:
 
 
 class LiveIndex:
-    """Safe for any number of readers and writers at once: swap of one reference. Whatever raises
-    has changed nothing."""
+    """A snapshot that goes on changing. Any number of threads may read and write at once: states
+    are swapped as one reference. A call that raises has changed nothing."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._lock = threading.Lock()
@@ -139,7 +141,7 @@ class LiveIndex:
     def _begin(self, snapshot: Snapshot) -> None:
         names = frozenset(snapshot.definition_names())
         dynamic = make_dynamic(snapshot, names)
-        self._base = snapshot  # reads definitions; what the state has may be another graph over it
+        self._base = snapshot  # keeps its own graph; the state's may have another one over it
         self._names = names
         self._dynamic = dynamic
         self._changes = Changes()
@@ -154,24 +156,24 @@ class LiveIndex:
 
     @property
     def state(self) -> State:
-        """What is true now, and stays so for whoever holds it."""
+        """Gives the state of now, which never changes for whoever holds it."""
         return self._state
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot below, without what changed since."""
+        """Gives the snapshot below, without what changed since."""
         return self._base
 
     @property
     def ids(self) -> NDArray[numpy.int64]:
-        """All ids, ascending."""
+        """Lists all ids, ascending."""
         with self._lock:
             state, dead = self._state, numpy.fromiter(self._changes.dead, numpy.int64)
         alive = state.snapshot.ids[~numpy.isin(state.snapshot.ids, dead)]
         return numpy.sort(numpy.concatenate([alive, state.beside.ids]))
 
     def table_parts(self) -> TableParts:
-        """What a VisitTable reads of this index as it is now."""
+        """Collects what a VisitTable reads of this index as it is now."""
         with self._lock:
             state = self._state
             return TableParts(
@@ -226,10 +228,10 @@ class LiveIndex:
         lent: Iterable[tuple[str, str]] = (),
     ) -> State:
         """Makes many changes as one: readers see all of them or none. Definitions are made in their
-        order, `dead` may name ids that are not there, `entries` take the place of what has their
-        id, `routes` of the whole graph. `lent` are definitions as they are, for what entries refer
-        to: without them, the first one that is needed costs reading the graph of the snapshot, a
-        second for millions of entries."""
+        order, `dead` may name ids that are not there, `entries` replace what has their ids and
+        `routes` the whole graph. `lent` are unchanged definitions that entries refer to: without
+        them, the first that is needed is read out of the snapshot's graph, which takes a second for
+        millions of entries."""
         entries = entries or {}
         with self._changing() as changes:
             for name, text in definitions:
@@ -292,7 +294,7 @@ class LiveIndex:
     def match_with_warnings(
         self, visit: Mapping[str, Any]
     ) -> tuple[NDArray[numpy.int64], tuple[str, ...]]:
-        """See Snapshot.match_with_warnings."""
+        """Matches and names malformed attributes, as `Snapshot.match_with_warnings` does."""
         return self._state.match_with_warnings(visit)
 
     def stats(self) -> dict[str, int]:
@@ -318,7 +320,8 @@ class LiveIndex:
                 raise
 
     def _restore(self, changes: Changes) -> None:
-        """Restores names first, with no meaning: each of them may be used in any other."""
+        """Makes the small index anew. Gives all names a meaning first, because each of them may be
+        used in any other."""
         self._changes = changes
         self._dynamic = make_dynamic(self._base, self._names)
         for name in changes.meanings:

@@ -14,8 +14,8 @@ cdef class Overlay:
     def __init__(
         self, PlanBuffer below not None, dead, PlanBuffer definitions not None, names, borrowed=()
     ):
-        """`dead` are ids of the snapshot below, `names` definitions that `definitions` replaces,
-        `borrowed` reaches that the one below answers for both."""
+        """Lays changes over a snapshot: `dead` are ids of the one below, `names` the definitions
+        that `definitions` replaces, `borrowed` the reaches that the one below answers for both."""
         definitions._thaw()
         self.below = below
         self.definitions = definitions

@@ -1,4 +1,4 @@
-"""What is wrong with an expression, and where.
+"""Says what is wrong with an expression, and where.
 
 The parser notes codes and byte positions; here they become lines, columns and (messages.py)
 words, only when somebody reads them.
@@ -50,7 +50,7 @@ def describe_problem(
     encoded: bytes | None,
     catalog: CompiledCatalog,
 ) -> ExpressionProblem:
-    """A problem of a tree (tree.pxd), (code, start, length, attribute, other), for people.
+    """Describes a parser's problem (tree.pxd) for people: code, start, length, attribute, other.
 
     Start and length count bytes of `encoded`, or code points when there is none.
     """

@@ -1,4 +1,4 @@
-"""The wording of every problem, for a campaign manager who can act on it.
+"""Words every problem for a campaign manager, who can act on it.
 
 Each code has one message, and a suggestion where there is something to suggest. Messages name
 what was found and what is expected; they never name the parser's inner workings.
@@ -36,7 +36,7 @@ EMPTY, KM = KEYWORDS["empty"], KEYWORDS["km"]
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that the writer most likely meant."""
+    """Finds the candidate that the writer most likely meant."""
     by_folded = {candidate.lower(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.lower()[:100], by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
@@ -52,7 +52,7 @@ def quoted(text: str) -> str:
 
 
 def shown(word: str) -> str:
-    """The word as a message shows it: printable, never long enough to drown the message."""
+    """Writes a word as messages show it: printable, never long enough to drown the message."""
     printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in word[:41])
     return f"`{printable}`" if len(printable) <= 40 else f"`{printable[:37]}...`"
 
@@ -361,7 +361,7 @@ FIXED: dict[Code, Words] = {
 
 
 def say(found: Found) -> Words:
-    """Message and suggestion of a problem."""
+    """Says a problem: its message, and a suggestion or None."""
     if found.code in WORDING:
         return WORDING[found.code](found)
     message, suggestion = FIXED[found.code]

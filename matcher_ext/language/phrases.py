@@ -1,4 +1,4 @@
-"""What messages call the types, a value of each, and the operators to use instead of others."""
+"""Says how messages call each type and its values, and which operator to use instead of another."""
 
 NOUNS = {
     "boolean": "true or false",

@@ -1,7 +1,6 @@
-"""Canonical predicates in words: the text that parses back to the same predicate.
+"""Writes a canonical predicate as a text that parses back to the same predicate.
 
-Reads the tests and words of predicate.pxd, so it lives beside them; what people wrote is printed by
-the language's own printer.
+It reads the numbers of predicate.pxd. What people wrote is printed by `targeting.printer`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Test(IntEnum):
-    """As in predicate.pxd."""
+    """The tests, numbered as in predicate.pxd."""
 
     PRESENT = 0
     EQUAL = 1
@@ -73,13 +72,13 @@ LIST_OPERATORS = {
 def word_predicate(
     attribute: str, type_name: str, test: int, negated: bool, values: Sequence[Any]
 ) -> str:
-    """The predicate's text, for example `geo.country != "US"`."""
+    """Writes the predicate, for example `geo.country != "US"`."""
     kind = Test(test)
     no = "not " if negated else ""
     if kind == Test.PRESENT:
         return f"{attribute} is {'missing' if negated else 'present'}"
     if kind == Test.COUNT_LESS_EQUAL and values[0] < 0:
-        return f"count({attribute}) {COMPARISONS[Test.LESS, negated]} 0"  # never, or always
+        return f"count({attribute}) {COMPARISONS[Test.LESS, negated]} 0"  # -1 is no count
     if kind in (Test.COUNT_EQUAL, Test.COUNT_LESS_EQUAL):
         return f"count({attribute}) {COMPARISONS[kind, negated]} {values[0]}"
     literals = [word_value(type_name, value) for value in values]
@@ -125,7 +124,7 @@ def word_network(high: int, low: int, prefix: int) -> str:
 
 
 def word_schedule(minutes: Sequence[int]) -> str:
-    """Pairs of minutes of the week, cut at midnight."""
+    """Writes a schedule, given as pairs of minutes of the week; cuts them at midnight."""
     parts = []
     for start, end in zip(minutes[::2], minutes[1::2], strict=True):
         while start < end:

@@ -1,1 +1,1 @@
-"""Owns bits, hashes and memory, without a meaning: bitmaps, large pages, checksums, probing."""
+"""Owns bits, hashes and memory, whatever they mean: bitmaps, large pages, checksums, probing."""

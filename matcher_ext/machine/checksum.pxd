@@ -1,4 +1,4 @@
-"""The checksum of snapshot files: against accidents, not against people, at the speed of memory."""
+"""Checks snapshot files by a sum: against accidents, not against people, at the speed of memory."""
 from libc.stdint cimport uint64_t
 
 # Sums up a piece of memory; `seed` is the sum of the piece before, or 0.

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 
 cdef inline bint same_bytes(const char* a, const char* b, size_t length) noexcept nogil:
-    """The last piece may overlap the one before it."""
+    """Compares bytes in pieces of a word; the last piece may overlap the one before it."""
     cdef uint64_t difference = 0
     cdef size_t i
     if length < 8:

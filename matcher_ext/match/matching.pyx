@@ -47,7 +47,7 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
 cdef void run_pairs(
     const Plan* plan, const CatalogTable* table, Scratch* scratch
 ) noexcept nogil:
-    """In steps, each of which asks the memory at once for what the next one reads."""
+    """Matches in steps, each of which asks the memory at once for what the next one reads."""
     cdef size_t i
     if scratch.partition == NOTHING:
         return

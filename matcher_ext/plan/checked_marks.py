@@ -1,13 +1,13 @@
 """Remembers that files were checked, so that a file is checked once per machine, not once per open.
 
-A mark lies beside the files that it speaks of and says what was found true of them, with the
-identity that the file system gave them then. It is believed while that identity is the same to
-the nanosecond, and while nobody but us (or root) can have written the mark.
+A mark lies beside the files that it speaks of, and says what was found true of them and which
+identity the file system gave them then. It is believed while that identity is the same to the
+nanosecond, and while nobody but us (or root) can have written the mark.
 
-What that promises: a file that was written to, replaced, copied, moved to another machine or
-restored from a backup since is checked again. What it does not see: bytes that rot below the file
-system, a clock that was set back to the very nanosecond of a change, and what root does. Whoever
-wants to know all the same checks without asking for a mark.
+So a file that was written to, replaced, copied, moved to another machine or restored from a backup
+since is checked again. A mark does not see bytes that rot below the file system, a clock that was
+set back to the very nanosecond of a change, and what root does. Whoever must be sure checks without
+asking for a mark.
 """
 
 from __future__ import annotations
@@ -44,32 +44,33 @@ class Identity:
 
     @classmethod
     def of(cls, file: int | Path) -> Identity:
-        """Of an open file's descriptor rather than of a path, where there is one: no race."""
+        """Reads the identity; of an open file's descriptor where there is one, so that the path
+        cannot name another file meanwhile."""
         found = os.fstat(file) if isinstance(file, int) else file.stat()
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def is_settled(self) -> bool:
-        """Whether any change from now on will show."""
+        """Tells whether any change from now on will show."""
         tick = COARSE_TICK_NS if self.changed_ns % 1_000_000_000 == 0 else FINE_TICK_NS
         return time.time_ns() - self.changed_ns > tick
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """That something is true of some files. Take the identities before reading the files."""
+    """A note that a fact is true of some files. Take their identities before reading them."""
 
     path: Path
     fact: str
     files: tuple[Identity, ...]
 
     def is_known(self) -> bool:
-        """Whether this process or an earlier one found it true of these very files."""
+        """Tells whether this process or an earlier one found it true of these very files."""
         return self in _remembered or read_mark(self.path) == self._content()
 
     def keep(self, files: Sequence[int | Path]) -> None:
-        """Says that it was found true just now. Without a place to write, only for this process.
+        """Keeps that it was found true just now; only in this process if it cannot be written.
 
-        Nothing is kept of files that changed meanwhile, or that might change unseen.
+        Keeps nothing of files that changed meanwhile, or that might still change unseen.
         """
         if not all(identity.is_settled() for identity in self.files):
             return
@@ -92,7 +93,7 @@ def _remember(mark: Mark) -> None:
 
 
 def sync(file: int | Path) -> None:
-    """What was checked in memory must be what is on disk after a loss of power as well."""
+    """Syncs a file: what was checked in memory must be on disk after a loss of power as well."""
     with suppress(OSError):
         if isinstance(file, int):
             os.fsync(file)
@@ -102,7 +103,7 @@ def sync(file: int | Path) -> None:
 
 
 def read_mark(path: Path) -> str | None:
-    """A mark's content, or None if there is none that can be believed."""
+    """Reads a mark's content; None if there is none that can be believed."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

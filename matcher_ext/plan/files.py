@@ -1,4 +1,4 @@
-"""Snapshot files as the operating system sees them: mapped for reading, replaced when written."""
+"""Maps snapshot files for reading, and replaces them when they are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matcher_ext.values.refusals import SnapshotError
 
 @contextmanager
 def map_file(path: Path) -> Iterator[tuple[memoryview, int]]:
-    """A file's bytes, which stay mapped for as long as somebody holds them, and its descriptor."""
+    """Gives a file's bytes, which stay mapped while somebody holds them, and its descriptor."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -29,7 +29,7 @@ def map_file(path: Path) -> Iterator[tuple[memoryview, int]]:
 
 
 def mark_path(path: Path) -> Path:
-    """Where it is kept that a file was checked."""
+    """Gives the path of the mark that says that a file was checked."""
     return path.with_name(f"{path.name}.checked")
 
 
@@ -45,7 +45,7 @@ def check_once(
 
 
 def write_file(path: Path, content: memoryview) -> None:
-    """Writes aside, syncs and renames into place; an old mark goes with the file it spoke of."""
+    """Writes a file aside, syncs it and renames it into place; removes the old file's mark."""
     handle, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

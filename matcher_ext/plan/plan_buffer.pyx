@@ -101,7 +101,7 @@ cdef class PlanBuffer:
 
     @property
     def catalog_rows(self):
-        """The catalogue that the index was made with: (name, type, domain, required, retired)."""
+        """Lists the index's catalogue: (name, type, domain, required, retired) per attribute."""
         return self.catalog.rows
 
     def __len__(self):
@@ -109,7 +109,7 @@ cdef class PlanBuffer:
 
     @property
     def ids(self):
-        """All ids, ascending, as a read-only numpy array."""
+        """Lists all ids, ascending, as a read-only numpy array."""
         if self.sorted_ids is None:
             if has_wide_ids(&self.plan):
                 ids = numpy.frombuffer(self._section(WIDE_IDS, 8), dtype=numpy.int64)

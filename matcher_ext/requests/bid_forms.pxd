@@ -1,5 +1,5 @@
-"""Attributes that are put together from several values of a bid request. What answers False gives
-the request back."""
+"""Reads attributes that are put together from several values of a bid request. A reader that
+answers False gives the request back."""
 from libc.stdint cimport uint32_t
 
 from matcher_ext.requests.bid_sources cimport BidReading, Source

@@ -202,7 +202,8 @@ cdef bint read_browser(
 cdef int set_agent(
     const CatalogTable* table, uint32_t attribute, Text agent, string* text, Visit* visit
 ) except -1:
-    """The first that it names; those who name others as well come first."""
+    """Sets the first browser of AGENTS that a user agent contains; in AGENTS, browsers that also
+    name others come first."""
     cdef size_t i
     text.assign(agent.bytes, agent.length)
     for i in range(8):
@@ -269,7 +270,7 @@ cdef bint add_segments(
 
 
 cdef bint add_provider(const Tape* tape, uint32_t provider, string* text) except -1:
-    """Its name, or else its id, or else nothing."""
+    """Writes the provider's name, or else its id, or else nothing."""
     cdef uint32_t place = get(tape, provider, b"name", 4)
     if place == NOTHING or not is_truthy(tape, &tape.tokens[place]):
         place = get(tape, provider, b"id", 2)

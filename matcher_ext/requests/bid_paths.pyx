@@ -1,4 +1,4 @@
-"""Values at the end of paths through a tape (bid_paths.pxd)."""
+"""Finds the values at the end of paths through a tape (bid_paths.pxd)."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
@@ -15,7 +15,7 @@ from matcher_ext.requests.json_tape cimport (
 cdef uint32_t get(
     const Tape* tape, uint32_t place, const char* name, size_t length
 ) noexcept nogil:
-    """The member of an object, the last of this name, or NOTHING."""
+    """Finds the member of an object, the last of this name, or NOTHING."""
     cdef const Token* tokens = tape.tokens.data()
     cdef uint32_t at = place + 1, found = NOTHING, _
     cdef Text said
@@ -30,7 +30,7 @@ cdef uint32_t get(
 cdef uint32_t get_said(
     const Tape* tape, uint32_t place, const char* name, size_t length
 ) noexcept nogil:
-    """The same; what is null is NOTHING."""
+    """Finds a member that is not null, or NOTHING."""
     cdef uint32_t found = get(tape, place, name, length)
     if found != NOTHING and tape.tokens[found].kind == NULL_WORD:
         return NOTHING
@@ -50,8 +50,8 @@ cdef void walk(
     const Tape* tape, uint32_t place, const vector[string]* path, size_t step,
     vector[uint32_t]* found
 ) noexcept nogil:
-    """The values at the end of a path, through lists. What OpenRTB 2.6 moved out of `ext` may
-    still be sent there."""
+    """Finds the values at the end of a path, through lists. Looks into `ext` too: senders may still
+    put there what OpenRTB 2.6 moved out of it."""
     cdef const Token* tokens = tape.tokens.data()
     cdef uint32_t at, below, extended
     if tokens[place].kind == LIST:
@@ -76,7 +76,7 @@ cdef void walk(
 cdef bint add_said(
     const Tape* tape, uint32_t place, string* text, bytes absent
 ) except -1:
-    """A value as Python's str() writes it. False where only Python knows how."""
+    """Writes a value as Python's str() does; False where only Python knows how."""
     cdef const Token* token
     cdef Text said
     if place == NOTHING:

@@ -1,4 +1,4 @@
-"""Bid requests (OpenRTB 2.6), read straight into one visit per impression (bid_requests.pxd)."""
+"""Reads bid requests (OpenRTB 2.6) straight into one visit per impression (bid_requests.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 
 from matcher_ext.machine.links cimport NOTHING
@@ -78,7 +78,7 @@ cdef bint read_impression(
 
 
 cdef bint is_told(const Visit* visit, uint32_t attribute) noexcept nogil:
-    """Whether a value was there, of whatever type."""
+    """Tells whether the visit has a value of the attribute, of whatever type."""
     cdef size_t i
     if visit.values[attribute].known:
         return True

@@ -1,4 +1,4 @@
-"""Where the attributes of a catalogue stand in a bid request, and what reading one leaves
+"""Keeps where the attributes of a catalogue stand in a bid request, and what reading one leaves
 behind."""
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.string cimport string
@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.values.catalog cimport CompiledCatalog
 
-cdef enum Reader:           # of an attribute
+cdef enum Reader:           # how an attribute is read
     PLAIN                   # the values that stand there
     NAMED_NUMBERS           # numbers that have names
     ADDRESS                 # without its query
@@ -45,10 +45,10 @@ cdef cppclass BidReading:
     uint32_t request                # token
     vector[uint32_t] imps           # tokens
     vector[uint32_t] found          # values at the end of a path
-    vector[uint32_t] inner          # the same, of a part of one
+    vector[uint32_t] inner          # values at the end of a path from such a value on
     vector[Note] notes              # about the impression that was read last
-    string imp_id                   # its own
-    string text                     # that is being put together
+    string imp_id                   # of that impression
+    string text                     # a text that is being put together
     vector[uint8_t] consent         # bytes of the consent string
 
 cdef class BidReader:

@@ -1,4 +1,4 @@
-"""Where the attributes of a catalogue stand in a bid request (bid_sources.pxd)."""
+"""Keeps where the attributes of a catalogue stand in a bid request (bid_sources.pxd)."""
 from libcpp.string cimport string
 
 READERS = {
@@ -16,8 +16,8 @@ cdef class BidReader:
         self, CompiledCatalog catalog not None, sources, dict countries not None, name_country,
         deprecated, stamped,
     ):
-        """`sources` are (attribute, reader, paths, names of numbers); those of the attributes that
-        are stamped anyway are left out."""
+        """Takes `sources` as (attribute, reader, paths, names of numbers), without those of
+        attributes that are stamped anyway."""
         cdef Source source
         self.catalog, self.name_country = catalog, name_country
         self.countries = {

@@ -130,8 +130,8 @@ cdef void keep_named(
 
 
 cdef uint32_t find_name(const Source* source, const Tape* tape, const Token* token) noexcept nogil:
-    """The place of a number or text among those that have names. Keys that are numbers begin with a
-    digit, those that are texts do not."""
+    """Finds the place of a number or text among those that have names. Keys that are numbers begin
+    with a digit, those that are texts do not."""
     cdef Text said
     cdef size_t i
     cdef bint is_digit

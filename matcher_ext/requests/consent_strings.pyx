@@ -1,4 +1,4 @@
-"""Consent strings of the transparency framework (consent_strings.pxd)."""
+"""Reads consent strings of the transparency framework (consent_strings.pxd)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr
 from libcpp.vector cimport vector
@@ -44,7 +44,7 @@ cdef bint is_allowed(const Consent* consent) noexcept nogil:
 
 
 cdef bint decode(const char* text, size_t length, vector[uint8_t]* content) noexcept nogil:
-    """Base 64, both alphabets, without padding."""
+    """Decodes base 64, in both alphabets, without padding."""
     cdef uint32_t word = 0, bits = 0
     cdef int value
     cdef size_t i

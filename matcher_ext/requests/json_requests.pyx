@@ -1,4 +1,4 @@
-"""What an eligibility request asks for, read from a tape (json_requests.pxd)."""
+"""Reads from a tape what an eligibility request asks for (json_requests.pxd)."""
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort

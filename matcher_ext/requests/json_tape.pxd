@@ -1,4 +1,4 @@
-"""JSON as a tape: one token per value, in the order of the text.
+"""Reads JSON into a tape: one token per value, in the order of the text.
 
     {"a": [1, "x"], "b": null}
 
@@ -54,15 +54,15 @@ cdef enum Elements:
     MORE                        # elements follow
     OVER                        # the text's end was reached
 
-# False: there is no tape of it. Behind the text stands a NUL, as behind that of every bytes object.
+# Reads a text. False: it has no tape. A NUL stands behind the text, as in every bytes object.
 cdef bint read_tape(Tape* tape, const char* text, size_t length) except -1
-# The same for an object with one member that is a list of some elements, each of which may have so
-# many bytes, one element at a time: token 2 is the list. False: there is no tape of it.
+# Read an object with one member, a list of elements of so many bytes at most, one element at a
+# time: token 2 is the list. False: it has no tape.
 cdef bint begin_elements(
     Tape* tape, Cursor* cursor, const char* text, size_t length
 ) noexcept nogil
 cdef Elements read_element(Tape* tape, Cursor* cursor, size_t most_bytes) except *
-# False: more than 64 bits.
+# Reads a whole number. False: it has more than 64 bits.
 cdef bint read_whole(const Tape* tape, const Token* token, int64_t* whole) noexcept nogil
 cdef double read_fraction(const Tape* tape, const Token* token) except? -1.0
 

@@ -1,4 +1,4 @@
-"""JSON as a tape: one token per value, in the order of the text (json_tape.pxd)."""
+"""Reads JSON into a tape: one token per value, in the order of the text (json_tape.pxd)."""
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -100,7 +100,8 @@ cdef bint begin_elements(
 
 
 cdef Elements read_element(Tape* tape, Cursor* cursor, size_t most_bytes) except *:
-    """What stands between elements is ASCII, so each of them is Unicode or not by itself."""
+    """Reads one element. What stands between elements is ASCII, so that each is checked to be
+    Unicode by itself."""
     cdef const char* start = cursor.at
     cdef uint32_t elements = tape.tokens[2].length + 1
     cursor.limit = start + min(most_bytes, <size_t>(cursor.end - start))
@@ -191,7 +192,7 @@ cdef inline bint close_container(
 
 
 cdef inline void skip_space(Cursor* cursor) noexcept nogil:
-    """One comparison where there is none, which is most often so."""
+    """Skips white space; takes one comparison where there is none, which is most often so."""
     while <unsigned char>cursor.at[0] <= 0x20 and (
         cursor.at[0] == b" " or cursor.at[0] == b"\n" or cursor.at[0] == b"\r" or (
             cursor.at[0] == b"\t"
@@ -229,8 +230,8 @@ cdef inline bint write_text(Tape* tape, Cursor* cursor) noexcept nogil:
 
 
 cdef bint write_unescaped(Tape* tape, Cursor* cursor, const char* start) noexcept nogil:
-    """From the first escape on. What was unescaped never takes more room than the text did, so that
-    nothing moves while the tape is read."""
+    """Writes a text from its first escape on. Unescaped, it never takes more room than it did, so
+    that nothing moves while the tape is read."""
     cdef uint32_t first = <uint32_t>tape.unescaped.size()
     if tape.unescaped.empty():
         tape.unescaped.reserve(cursor.end - tape.text)
@@ -282,7 +283,7 @@ cdef bint take_escape(Tape* tape, Cursor* cursor) noexcept nogil:
 
 
 cdef bint take_unit(Cursor* cursor, uint32_t* unit) noexcept nogil:
-    """Four hexadecimal digits."""
+    """Takes four hexadecimal digits."""
     cdef char digit
     for _ in range(4):
         digit = cursor.at[0]
@@ -297,7 +298,7 @@ cdef bint take_unit(Cursor* cursor, uint32_t* unit) noexcept nogil:
 
 
 cdef void add_character(Tape* tape, uint32_t point) noexcept nogil:
-    """As UTF-8."""
+    """Adds a character as UTF-8."""
     if point < 0x80:
         tape.unescaped.push_back(<char>point)
         return
@@ -336,7 +337,8 @@ cdef bint write_number(Tape* tape, Cursor* cursor) noexcept nogil:
 
 
 cdef bint take_exponent(Cursor* cursor) noexcept nogil:
-    """Of two digits: with more of them the number may be beyond a double's range."""
+    """Takes an exponent of at most two digits: with more, a number may be beyond a double's
+    range."""
     cdef const char* digits
     cursor.at += 1
     if cursor.at[0] == b"+" or cursor.at[0] == b"-":
@@ -370,8 +372,8 @@ cdef bint read_whole(const Tape* tape, const Token* token, int64_t* whole) noexc
 
 
 cdef double read_fraction(const Tape* tape, const Token* token) except? -1.0:
-    """Few digits and a small power of ten are doubles, and so their quotient is the nearest one:
-    most numbers need no more than that."""
+    """Reads a number with a point or an exponent. Few digits and a small power of ten are exact
+    doubles, so that their quotient is the nearest one: most numbers need no more than that."""
     cdef const char* at = tape.text + token.at
     cdef const char* end = at + token.length
     cdef const char* point = NULL

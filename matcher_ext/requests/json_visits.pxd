@@ -1,4 +1,4 @@
-"""Visits in JSON, read from a tape straight into their typed form.
+"""Reads visits in JSON from a tape straight into their typed form.
 
 Any shape that the endpoint documents: flat names, objects in objects, positions, lists. What the
 endpoint refuses (too many attributes, names too long, objects too deep) is given back unread, and
@@ -14,14 +14,14 @@ from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.visits.visit cimport Visit
 
 cdef enum:
-    # As exchange/serving/visits.py says; a test holds them together.
+    # These are as in exchange/serving/visits.py; a test holds them together.
     MOST_ATTRIBUTES = 500
     MOST_OBJECTS_DEEP = 8
     LONGEST_NAME = 200
     MOST_ELEMENTS = 10_000
 
 cdef class Stamps:
-    """Which attributes the exchange says, whatever a visit does: its clock, and the publisher."""
+    """The attributes that the exchange sets, whatever a visit says: its clock, the publisher."""
     cdef readonly tuple clocks
     cdef readonly str place
     cdef vector[string] names
@@ -40,7 +40,7 @@ cdef cppclass Reading:
     uint32_t count
     uint32_t objects                # in objects, as far as they are no attribute's value
 
-# Into a visit of no content. False: it is given back, and of no use.
+# Reads into an empty visit. False: the request is given back, and the visit is of no use.
 cdef bint read_json_visit(
     const CatalogTable* table, Stamps stamps, const Tape* tape, uint32_t place, Reading* reading,
     Visit* visit
@@ -48,12 +48,12 @@ cdef bint read_json_visit(
 cdef int stamp_visit(
     const CatalogTable* table, Stamps stamps, Visit* visit, Text publisher, int64_t moment
 ) except -1
-# A position out of two values, or NOTHING where there is none. False: it is given back.
+# Sets a position from two values, NOTHING where there is none. False: it is given back.
 cdef bint set_position(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape,
     uint32_t latitude, uint32_t longitude
 ) except -1
-# One value of an attribute that was not set yet. False: it is given back.
+# Reads one value of an attribute that was not set yet. False: it is given back.
 cdef bint read_json_value(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
 ) except -1

@@ -54,7 +54,8 @@ cdef bint read_members(
     const CatalogTable* table, Stamps stamps, const Tape* tape, uint32_t place, size_t prefix,
     uint32_t depth, Reading* reading, Visit* visit
 ) except -1:
-    """Of an object whose names begin with the first `prefix` bytes of reading.name."""
+    """Reads the members of an object whose names begin with the first `prefix` bytes of
+    reading.name."""
     cdef const Token* tokens = tape.tokens.data()
     cdef uint32_t _, at = place + 1
     cdef Text name
@@ -108,7 +109,7 @@ cdef bint is_twice(const Tape* tape, uint32_t place, uint32_t named) noexcept no
 cdef inline uint32_t find_next(
     const CatalogTable* table, Text name, Reading* reading
 ) noexcept nogil:
-    """By comparing with those that are likely before looking it up."""
+    """Finds an attribute by its name; compares with likely ones before looking it up."""
     cdef Followers* after = &reading.followers[reading.last]
     cdef uint32_t attribute = after.likely
     if not has_name(table, attribute, name):
@@ -236,7 +237,7 @@ cdef void read_texts(
 cdef bint read_wholes(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
 ) except -1:
-    """As a single value is read: 18.0 is 18."""
+    """Reads a set of whole numbers, each as a single value is read: 18.0 is 18."""
     cdef const Token* tokens = tape.tokens.data()
     cdef uint32_t at
     cdef size_t words = visit.words.size()
@@ -260,7 +261,7 @@ cdef bint read_wholes(
 cdef bint read_position(
     const CatalogTable* table, Visit* visit, uint32_t attribute, const Tape* tape, uint32_t place
 ) except -1:
-    """`{"lat": .., "lon": ..}` or `[lat, lon]`; of a name that stands there twice the last
+    """Reads `{"lat": .., "lon": ..}` or `[lat, lon]`; if a name stands there twice, the last one
     counts."""
     cdef const Token* tokens = tape.tokens.data()
     cdef uint32_t latitude = NOTHING, longitude = NOTHING, _, at = place + 1
@@ -298,7 +299,7 @@ cdef bint set_position(
 
 
 cdef double read_coordinate(const Tape* tape, const Token* token) except? -1.0:
-    """Any number, however large: what is off the globe is found out later."""
+    """Reads any number, however large: what is off the globe is found out later."""
     cdef int64_t whole = 0
     if token.kind == FRACTION:
         return read_fraction(tape, token)

@@ -1,5 +1,5 @@
-"""Visits as the index sees them, for tests and for whoever looks for a reason: names to typed
-values.
+"""Describes visits as the index sees them, by names and typed values: for tests, and for whoever
+looks for a reason.
 
 Texts and numbers are themselves, sets are tuples in ascending order, an address is its two halves,
 a position latitude and longitude.
@@ -23,7 +23,7 @@ from matcher_ext.visits.visit cimport Value, Visit, clear_visit
 
 
 def read_mapping(CompiledCatalog catalog not None, mapping):
-    """(values, names of attributes with a value of a wrong type) of a flat visit."""
+    """Describes a flat visit: (values, names of attributes with a value of a wrong type)."""
     cdef Visit visit
     read_visit(catalog, mapping, &visit)
     return describe(catalog, &visit)
@@ -33,8 +33,9 @@ def read_request(
     BidReader reader not None, Stamps stamps not None, bytes body not None, int64_t moment,
     bint is_described=True,
 ):
-    """[(imp's id or None, values, malformed, unknown, notes)] of an eligibility request, without
-    its stamps; None where it is given back. Undescribed, only its reading takes time."""
+    """Describes an eligibility request as [(imp's id or None, values, malformed, unknown, notes)],
+    without its stamps; None where it is given back. Not `is_described`, it is only read, to be
+    timed."""
     cdef CompiledCatalog catalog = reader.catalog
     cdef Tape tape
     cdef Asked asked

@@ -366,7 +366,8 @@ cdef class RouteGraph:
     cdef dict numbers
 
     def __init__(self, names, links):
-        """`names` by party; `links` are (edge id, seller, buyer, what the fee leaves of 10,000)."""
+        """Makes the graph of `names` by party and `links`: (edge id, seller, buyer, what the fee
+        leaves of 10,000)."""
         parties = sorted(names, key=lambda party: (names[party], party))
         self.numbers = {party: number for number, party in enumerate(parties)}
         make_tables(&self.tables, parties, sorted(links))

@@ -1,4 +1,4 @@
-"""Owns the way from a request's bytes to its answer's: order, texts, names of downloads."""
+"""Owns the way from a request's bytes to its answer's bytes: order, texts, names of downloads."""
 
 from matcher_ext.serving.answer_texts import Items
 from matcher_ext.serving.fast_endpoint import Batch, Bucket, Counts, Desk, Pass, Times

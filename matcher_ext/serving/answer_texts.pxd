@@ -1,4 +1,4 @@
-"""Ready texts of entries, chosen, ordered and joined for one visit's answer.
+"""Chooses, orders and joins the ready texts of entries for one visit's answer.
 
     by_entry   place and row of each entry     made once, so that a match leads there without search
     offsets    row r's text is content[offsets[r] : offsets[r + 1]]     all columns are lent
@@ -23,7 +23,7 @@ cdef struct Place:
     double rank                     # the smallest comes first; no two are the same
     double price                    # what an any path's share is taken of; else the net CPM
     uint32_t row
-    bint takes_any                  # path
+    bint takes_any                  # any path, so that the visit's own counts
 
 cdef cppclass ItemTable:
     vector[Place] by_entry
@@ -60,7 +60,7 @@ cdef size_t choose_among(
     Choice* choice, Snapshot snapshot, ScratchHolder holder, Items below, ScratchHolder changed,
     Items beside, const Wanted* wanted
 ) noexcept
-# Their texts, with commas between them.
+# Writes the texts of the first `count`, with commas between them.
 cdef void write_items(
     string* text, const Choice* choice, size_t count, const RoutePlan* routes, const Scratch* below,
     bint has_paths

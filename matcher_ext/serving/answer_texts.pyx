@@ -47,7 +47,7 @@ cdef class Items:
         self, Snapshot snapshot, ids, ranks, offsets, content, *, campaigns, path_at, reaches,
         prices,
     ):
-        """A text for each entry of the snapshot, in ascending order of `ids`."""
+        """Takes a text for each entry of the snapshot, in ascending order of `ids`."""
         columns = (ranks, campaigns, path_at, reaches, prices)
         if any(len(column) != len(ids) for column in columns) or len(offsets) != len(ids) + 1:
             raise ValueError("every entry needs one rank and one text")
@@ -71,7 +71,7 @@ cdef class Items:
 
 
 cdef tuple lend(ItemTable* table, ids, offsets, content, campaigns, path_at, reaches):
-    """What has to stay alive while the table is read."""
+    """Points the table at these columns; returns what has to stay alive while it is read."""
     cdef const int64_t[::1] of_ids = numpy.ascontiguousarray(ids, numpy.int64)
     cdef const int64_t[::1] of_offsets = numpy.ascontiguousarray(offsets, numpy.int64)
     cdef const unsigned char[::1] of_content = content
@@ -107,9 +107,9 @@ def answer_visit(
     Snapshot snapshot not None, Items below not None, Items beside, Overlay overlay, visit, *,
     limit=None, campaigns=None, bint by_campaign=False, bint has_paths=True,
 ):
-    """(text, count): the texts of the first entries that match, with commas between them, and how
-    many there are without the limit. `below` are the snapshot's items, `beside` those of the
-    entries that the overlay was made with."""
+    """Answers a visit by (text, count): the texts of the first entries that match, with commas
+    between them, and how many match without the limit. `below` are the snapshot's items, `beside`
+    those of the entries that the overlay was made with."""
     cdef ScratchHolder holder, changed = None
     cdef Wanted wanted
     cdef Choice choice
@@ -169,7 +169,8 @@ cdef size_t choose_items(
 cdef bint choose_from(
     Choice* choice, const Plan* plan, Scratch* scratch, const ItemTable* items, const Wanted* wanted
 ) noexcept nogil:
-    """Whether one of them takes any path."""
+    """Chooses the wanted ones of the entries that matched; tells whether one of them takes any
+    path."""
     cdef const Place* place
     cdef Chosen found
     cdef bint has_any = False
@@ -204,7 +205,8 @@ cdef bint is_wanted(const Wanted* wanted, int64_t campaign) noexcept nogil:
 
 
 cdef void find_worth(Choice* choice, const Scratch* below, bint is_order) noexcept nogil:
-    """Where a path depends on the visit, ranks made beforehand do not hold."""
+    """Finds what the visit's own paths leave of each price. Ranks anew by that, because ranks made
+    beforehand do not hold where a path depends on the visit."""
     cdef Chosen* chosen
     cdef double price
     cdef size_t i
@@ -221,8 +223,8 @@ cdef void find_worth(Choice* choice, const Scratch* below, bint is_order) noexce
 
 
 cdef uint64_t fee_of(double share) noexcept nogil:
-    """Percent, in ten-thousandths: as round(100 * (1 - share), 4) finds it, which goes by the exact
-    value. The product's own rounding error says on which side of a half it is."""
+    """Finds the fee in percent, in ten-thousandths, as round(100 * (1 - share), 4) does, which goes
+    by the exact value. The product's own rounding error says on which side of a half it is."""
     cdef double fee = 100.0 * (1.0 - share)
     cdef double product = fee * 10_000.0
     cdef double error = fma(fee, 10_000.0, -product)
@@ -243,7 +245,7 @@ cdef bint comes_before(const Chosen& a, const Chosen& b) noexcept nogil:
 
 
 cdef void put_in_order(Choice* choice, int64_t limit) noexcept nogil:
-    """The first ones. A heap of them is worth it only where they are few among many."""
+    """Puts the first ones in order. A heap pays only where they are few among many."""
     cdef vector[Chosen]* chosen = &choice.chosen
     if chosen.size() <= FEW and put_by_counting(choice):
         return
@@ -317,7 +319,7 @@ cdef void write_any(
     string* text, const Chosen* chosen, const RoutePlan* routes, const Scratch* below,
     bint has_paths,
 ) noexcept nogil:
-    """The item up to its terms, which are this visit's own."""
+    """Writes an item whose terms are this visit's own: its text up to them, then the terms."""
     cdef const char* item = chosen.items.content + chosen.items.offsets[chosen.row]
     cdef const char* terms = find_terms(item, item + chosen.items.path_at[chosen.row])
     text.append(item, terms - item)
@@ -333,8 +335,8 @@ cdef void write_any(
 
 
 cdef const char* find_terms(const char* item, const char* at) noexcept nogil:
-    """Where `,"net_cpm":..,"fee_percent":..` begins, which ends here: numbers have no commas, so it
-    is the second from the end."""
+    """Finds where `,"net_cpm":..,"fee_percent":..` begins, which ends at `at`: numbers have no
+    commas, so it is the second comma from the end."""
     cdef const char* fee = <const char*>memrchr(item, b",", at - item)
     cdef const char* terms = <const char*>memrchr(item, b",", fee - item) if fee != NULL else NULL
     return item if terms == NULL else terms

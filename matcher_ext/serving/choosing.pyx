@@ -1,4 +1,4 @@
-"""Which visits are logged (choosing.pxd)."""
+"""Chooses the visits that are logged (choosing.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -28,7 +28,8 @@ cdef bint choose_visit(
 
 
 def choose(bytes user, int64_t moment, uint64_t number, uint64_t one_in):
-    """The same for a visit in another form; `user` None: it names none."""
+    """Chooses as `choose_visit` does, for a visit in another form; `user` is None if it names
+    none."""
     if user is None:
         return is_below(hash_moment(moment, number), one_in)
     return is_below(hash_text(PyBytes_AS_STRING(user), PyBytes_GET_SIZE(user)), one_in)
@@ -39,7 +40,7 @@ cdef bint is_below(uint64_t hashed, uint64_t one_in) noexcept nogil:
 
 
 cdef uint64_t hash_text(const char* text, size_t length) noexcept nogil:
-    """FNV-1a, whose high bits alone would be poor."""
+    """Hashes by FNV-1a, then spreads the bits: its high bits alone would be poor."""
     cdef uint64_t hashed = <uint64_t>0xCBF29CE484222325
     cdef size_t i
     for i in range(length):
@@ -52,7 +53,7 @@ cdef uint64_t hash_moment(int64_t moment, uint64_t number) noexcept nogil:
 
 
 cdef uint64_t spread(uint64_t value) noexcept nogil:
-    """Every bit of it into every bit (splitmix64)."""
+    """Spreads every bit of the value into every bit (splitmix64)."""
     value = (value ^ (value >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     value = (value ^ (value >> 27)) * <uint64_t>0x94D049BB133111EB
     return value ^ (value >> 31)

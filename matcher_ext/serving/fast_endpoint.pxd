@@ -1,4 +1,4 @@
-"""What happens to a request of a known caller: admitted, metered, answered, counted.
+"""Admits, meters, answers and counts the requests of known callers.
 
 Anything that is to be refused is given back untouched, and Python decides on it: what is refused,
 and in which words, is never decided here.
@@ -18,7 +18,7 @@ cdef class Pass:
     cdef public double used_at_seconds  # 0: not yet
 
 cdef class Bucket:
-    """Tokens that fill up with time; more than a full bucket is given to a full one, on credit.
+    """Tokens that fill up with time. A full bucket gives more than it holds, on credit.
     Changed under the GIL."""
     cdef double per_second
     cdef double burst
@@ -37,7 +37,7 @@ cdef class Times:
     cdef int _add(self, double seconds) except -1
 
 cdef class Counts:
-    """Of requests that were answered here."""
+    """The counts of requests that were answered here."""
     cdef Times latency
     cdef Times match_time
     cdef uint64_t requests
@@ -57,7 +57,7 @@ cdef class Batch:
     cdef double started
     cdef Workplace work
     cdef Cursor cursor                  # behind the requests that were read
-    cdef readonly bint is_read          # all of it; the rest is for then
+    cdef readonly bint is_read          # all of the body; what follows needs that
     cdef readonly uint32_t count
     cdef readonly uint32_t left
     cdef readonly uint64_t asked_visits  # of all requests

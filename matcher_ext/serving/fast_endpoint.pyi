@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from matcher_ext.serving.state_answers import StateAnswers
 
-# The request's bytes, the number of its imp or None, the publisher, the moment, booking ids where
-# the answer is kept, whether the visit is logged.
+# Holds the request's bytes, the number of its imp or None, the publisher, the moment, the booking
+# ids if the answer is kept, and whether the visit is logged.
 Kept = tuple[bytes, int | None, str, int, NDArray[numpy.int64] | None, bool]
 Taken = tuple[list[int], float]
 

@@ -1,4 +1,4 @@
-"""What happens to a request of a known caller: admitted, metered, answered, counted
+"""Admits, meters, answers and counts the requests of known callers
 (fast_endpoint.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint32_t, uint64_t
@@ -28,7 +28,7 @@ cdef class Bucket:
         self.at_seconds = read_clock()
 
     def take(self, double count=1):
-        """How many tokens are lacking; they are taken if none is."""
+        """Takes so many tokens, if they are there; returns how many are lacking."""
         return max(self._take(count), 0.0)
 
     cdef double _take(self, double count) noexcept:
@@ -53,7 +53,7 @@ cdef class Times:
         self._add(seconds)
 
     def take(self):
-        """(counts by bucket, sum of seconds), and begins anew."""
+        """Returns (counts by bucket, sum of seconds), and begins anew."""
         taken = list(self.counts), self.seconds
         self.counts.assign(self.counts.size(), 0)
         self.seconds = 0
@@ -74,8 +74,8 @@ cdef class Counts:
         self.malformed = {}
 
     def take(self):
-        """(requests, matches, latency, match time, malformed, visits with unknown names) since the
-        last time."""
+        """Returns (requests, matches, latency, match time, malformed, visits with unknown names)
+        since the last time, and begins anew."""
         taken = (
             self.requests, self.matches, self.latency.take(), self.match_time.take(),
             self.malformed, self.has_unknown,
@@ -98,8 +98,8 @@ cdef class Counts:
 
 
 cdef class Desk:
-    """One for all threads of a process; it keeps nothing but what it was given, memory to work in,
-    and a number."""
+    """Answers for all threads of a process; it holds what it was given, memory to work in, the
+    number of visits so far, and what is to be kept of them."""
     cdef dict buckets                   # by a key's hash
     cdef Counts counts
     cdef uint64_t number                # of visits that were answered
@@ -114,7 +114,8 @@ cdef class Desk:
         self, StateAnswers answers not None, dict passes not None, header, bytes body not None,
         uint64_t sample_every=0, uint64_t log_one_in=0,
     ):
-        """The answer's text, all done; or None, nothing done: the general way has to decide."""
+        """Answers a request, with all that belongs to it, and returns the text; or does nothing and
+        returns None: the general way has to decide."""
         cdef double started = read_clock(), now = read_wall_clock()
         cdef Pass caller = passes.get(header)
         cdef Bucket bucket
@@ -133,9 +134,9 @@ cdef class Desk:
         return text
 
     def take_kept(self):
-        """[(request, number of the imp or None, publisher, moment, ids or None, is logged)] since
-        the last time: ids of the answers that are the ones of `sample_every`, and the visits of
-        one user in `log_one_in`."""
+        """Returns [(request, number of the imp or None, publisher, moment, ids or None, is logged)]
+        since the last time: one answer of `sample_every` with its ids, and the visits of one user
+        in `log_one_in`."""
         kept, self.kept = self.kept, []
         return kept
 
@@ -147,7 +148,7 @@ cdef class Desk:
         self, StateAnswers answers, Pass caller, Bucket bucket, Workplace work, bytes body,
         double now
     ):
-        """The text, or None."""
+        """Reads, meters and answers a request; returns the text, or None."""
         cdef double visits = 1
         if not read_tape(&work.tape, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)) or (
             not read_asked(&work.tape, 0, &work.asked)
@@ -175,8 +176,8 @@ cdef class Desk:
         uint64_t sample_every=0, uint64_t log_one_in=0, *, uint32_t most, uint32_t most_bytes,
         double seconds=3600,
     ):
-        """The requests of a body, as far as they can be read for so long: `read_on` reads the rest.
-        None where the general way has to decide. A batch has `most` requests, each of
+        """Opens the requests of a body, and reads for so long: `read_on` reads the rest. Returns
+        None where the general way has to decide. A batch has up to `most` requests, each of up to
         `most_bytes`."""
         cdef Batch batch = Batch.__new__(Batch)
         cdef Text name
@@ -199,7 +200,7 @@ cdef class Desk:
         return batch if batch._read(seconds) else None
 
     def close_batch(self, Batch batch not None, Pass caller not None):
-        """The text of all answers; counts and keeps what the batch left."""
+        """Returns the text of all answers; counts and keeps what the batch left."""
         batch.work.text.append(b"]}")
         self.number += batch.work.match_seconds.size()
         caller.used_at_seconds = batch.now
@@ -233,12 +234,12 @@ cdef class Batch:
 
     @property
     def visits(self):
-        """That were answered so far."""
+        """Counts the visits that were answered so far."""
         return self._count_visits()
 
     @property
     def size(self):
-        """Bytes of the answers so far."""
+        """Measures the bytes of the answers so far."""
         return self._measure()
 
     def go_on(self, double seconds, uint64_t visits=NOTHING, uint64_t size=NOTHING):
@@ -255,7 +256,7 @@ cdef class Batch:
         return None
 
     def add(self, bytes answer not None, uint64_t visits):
-        """An object's JSON, of so many visits."""
+        """Adds an answer from elsewhere, a JSON object about so many visits."""
         self._begin_next()
         self.work.text.append(PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer))
         self.further_visits += visits
@@ -268,7 +269,7 @@ cdef class Batch:
         return self.work.text.size() - self.heading_size - (answered - 1 if answered else 0)
 
     cdef bytes _next(self):
-        """None, or the request that is given back."""
+        """Answers the next request; returns None, or the request if it is given back."""
         cdef Workplace work = self.work
         cdef uint32_t place = self.place
         cdef const Token* token = &work.tape.tokens[place]

@@ -1,4 +1,4 @@
-"""Pieces of JSON, written behind what is there (json_text.pxd)."""
+"""Writes pieces of JSON behind what is there (json_text.pxd)."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
@@ -32,7 +32,7 @@ cdef void add_tenths(string* text, uint64_t tenths) noexcept nogil:
 
 
 cdef void add_ten_thousandths(string* text, uint64_t parts) noexcept nogil:
-    """As few digits behind the point as say it, but one."""
+    """Writes as few digits behind the point as are needed, but at least one."""
     cdef char[25] digits                # 20 before the point, 4 behind it
     cdef uint64_t whole = parts // 10_000, rest = parts % 10_000
     cdef int at, end = 25
@@ -62,7 +62,7 @@ cdef void add_text(string* text, const char* content, size_t length) noexcept no
 
 
 cdef bint needs_escapes(const char* content, size_t length) noexcept nogil:
-    """Eight characters at a time; the last eight may overlap those before them."""
+    """Looks for special characters, eight at a time; the last eight may overlap those before."""
     cdef uint64_t word, found = 0
     cdef size_t i
     if length < 8:
@@ -81,8 +81,8 @@ cdef inline bint is_special(unsigned char character) noexcept nogil:
 
 
 cdef inline uint64_t find_special(uint64_t word) noexcept nogil:
-    """Not 0 if one of eight characters is special: a byte less than n borrows from its highest bit
-    when n is subtracted, and what is equal to n is 0 after it was flipped by n."""
+    """Returns other than 0 if one of eight characters is special: a byte less than n borrows from
+    its highest bit when n is subtracted, and a byte that equals n is 0 after being flipped by n."""
     cdef uint64_t quote = word ^ 0x2222222222222222ULL, slash = word ^ 0x5C5C5C5C5C5C5C5CULL
     return 0x8080808080808080ULL & (
         (word - 0x2020202020202020ULL) & ~word

@@ -1,6 +1,6 @@
-"""The order of answers: what is left for the publisher, best first, then campaign, then booking.
+"""Orders answers: by what is left for the publisher, best first, then by campaign and booking.
 
-Servers and ad servers that match by themselves order with the same lines, over plain arrays.
+Our servers, and ad servers that match by themselves, order by these same lines, over plain arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Paths(Protocol):
-    """What the index found: see `matcher_ext.match.Paths`."""
+    """The paths that the index found: see `matcher_ext.match.Paths`."""
 
     def shares(self, keys: NDArray[np.int64]) -> Floats: ...
     def labels(self, key: int) -> list[str]: ...
@@ -24,7 +24,7 @@ class Paths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the order depends on, an array each, a place for each booking."""
+    """What the order depends on: arrays with one place for each booking."""
 
     net_cpm: Floats
     campaign_ids: Integers
@@ -40,8 +40,8 @@ class Terms:
 
 
 def count_before(below: Terms, rows_by_rank: Integers, others: Terms) -> NDArray[np.int64]:
-    """How many of those below come before each of the others: all are searched for at once, so
-    that the number of steps does not depend on theirs."""
+    """Counts how many bookings below come before each of the others. Searches for all at once, so
+    that the number of steps does not depend on how many they are."""
     low = np.zeros(len(others.booking_ids), np.int64)
     high = np.full(len(others.booking_ids), len(rows_by_rank), np.int64)
     while (is_open := low < high).any():
@@ -59,7 +59,7 @@ def count_before(below: Terms, rows_by_rank: Integers, others: Terms) -> NDArray
 
 
 def rank_between(others: Terms, counts_before: Integers) -> Floats:
-    """For each a number between the ranks of its neighbours below, in the order of answers."""
+    """Gives each of the others a rank between those of its neighbours below."""
     order = others.order()
     gaps = np.asarray(counts_before, np.int64)[order]
     _, firsts, counts = np.unique(gaps, return_index=True, return_counts=True)
@@ -71,8 +71,8 @@ def rank_between(others: Terms, counts_before: Integers) -> Floats:
 
 
 def find_worth(prices: Floats, reaches: Integers, paths: Paths) -> tuple[Floats, Floats]:
-    """What a visit's own paths leave of each price, and the share that it is; bookings without a
-    reach have a path of their own, which their price is after."""
+    """Finds what a visit's own paths leave of each price, and the share that this is. Bookings
+    without a reach have a fixed path, whose fees their price has already paid."""
     shares = np.ones(len(reaches), np.float64)
     takes_any = reaches != 0
     shares[takes_any] = paths.shares(np.ascontiguousarray(reaches[takes_any], np.int64))

@@ -1,4 +1,4 @@
-"""What servers and those who follow them agree on: names and forms of a snapshot's downloads."""
+"""Names a snapshot's downloads and gives their forms, for servers and those who follow them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ BOOKINGS_LINES = "bookings.jsonl"
 TERMS_FILE = "terms.npy"
 HASHES_FILE = "hashes.json"
 DELTA_LINES = "deltas.jsonl"
-# A row of `terms.npy`, in ascending order of booking id. `line_bytes` is the length of the line in
-# the bookings' file, the rest is as in the server's own (`exchange.serving.bookings`).
+# A row of `terms.npy`; rows ascend by booking id. `line_bytes` is the length of the booking's line
+# in `bookings.jsonl`, the rest is as in the server's own file (`exchange.serving.bookings`).
 TERMS = np.dtype(
     [
         ("booking_id", "<i8"),
@@ -25,12 +25,12 @@ TERMS = np.dtype(
         ("net_cpm", "<f8"),
     ]
 )
-# The end of a sealed document: the hash of all that stands before.
+# How a sealed document ends: with the hash of all that stands before.
 SEAL = b',"sha256":"%b"}'
 SEAL_BYTES = len(SEAL % (b"0" * 64))
 
 
 def seal(document: bytes) -> bytes:
-    """A JSON object, with the hash of what stands before it as its last field."""
+    """Seals a JSON object: adds the hash of what stands before as its last field."""
     body = document[:-1]
     return body + SEAL % hashlib.sha256(body).hexdigest().encode()

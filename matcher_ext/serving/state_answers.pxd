@@ -49,7 +49,7 @@ cdef class Workplace:
 
     cdef void _begin(self, uint64_t number, uint64_t sample_every, uint64_t log_one_in)
     cdef Mark _mark(self) except *
-    # As if nothing had been done since.
+    # Undoes what was done since the mark.
     cdef int _go_back(self, Mark mark) except -1
 
 cdef class StateAnswers:

@@ -95,7 +95,7 @@ cdef class StateAnswers:
         return is_read
 
     cdef bint _answer_imps(self, Workplace work, str publisher, int64_t moment) except -1:
-        """All of them, one behind the other."""
+        """Answers all impressions, one behind the other."""
         cdef ScratchHolder holder
         cdef uint32_t imp
         if not read_bid_request(self.bids, &work.tape, work.asked.bid_request, &work.bids):
@@ -178,7 +178,8 @@ cdef class StateAnswers:
         return 0
 
     cdef int _write_warnings(self, Workplace work, ScratchHolder holder) except -1:
-        """Names only: what a visit carries may be personal. What every answer says comes first."""
+        """Writes warnings with names only, because values may be personal; what every answer says
+        comes first."""
         cdef uint32_t left = MOST_WARNINGS - min(self.note_count, <uint32_t>MOST_WARNINGS)
         cdef size_t i
         add_bytes(&work.text, self.notes)
@@ -203,7 +204,8 @@ cdef class StateAnswers:
 
 
 cdef str choose_publisher(Workplace work, object publishers):
-    """The one that the request names, or the only one; None where there is none to choose."""
+    """Chooses the publisher that the request names, or the only one; None if there is none to
+    choose."""
     cdef Text text
     if work.asked.publisher == NOTHING:
         if len(publishers) != 1:

@@ -1,4 +1,4 @@
-"""What an index refuses, apart from the language's own errors: ids, names and files."""
+"""Owns the errors for what an index refuses (ids, names and files), beside the language's own."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
 """Brings a caller's visit into the form that the index reads: a flat dict of dotted names.
 
-Bounds what a visit may hold and stamps what is not the caller's to say; what its values mean is the
-index's business.
+It bounds what a visit may hold and stamps what is not the caller's to say; what its values mean is
+the index's business.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def stamp_milliseconds(flat: dict[str, object], publisher: str, at: int) -> None
 
 
 def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """`{"geo": {"country": "USA"}}` becomes `{"geo.country": "USA"}`.
+    """Flattens a visit: `{"geo": {"country": "USA"}}` becomes `{"geo.country": "USA"}`.
 
     An object under the name of an attribute is that attribute's value (a position is one).
     """
@@ -41,7 +41,7 @@ def flatten(visit: Mapping[str, object], names: Collection[str]) -> dict[str, ob
 
 
 def copy_flat(visit: Mapping[str, object], names: frozenset[str]) -> dict[str, object] | None:
-    """The same for a visit that is flat already and knows only these names, as most are; else
+    """Copies a visit that is flat already and has only these names, as most are; else gives
     None."""
     if not visit.keys() <= names:
         return None

@@ -1,4 +1,4 @@
-"""ISO 3166-1: the three letters of a country, which the catalogue uses, by its two letters.
+"""Knows the codes of countries (ISO 3166-1): three letters, as in the catalogue, by two letters.
 
 OpenRTB asks for three letters; many senders still send two.
 """

@@ -1,4 +1,4 @@
-"""From an OpenRTB 2.6 bid request to visits, one per impression, in the catalogue's names.
+"""Turns an OpenRTB 2.6 bid request into visits, one per impression, in the catalogue's names.
 
 Where an attribute comes from is its `openrtb` path in the catalogue; what the value becomes is
 decided by its type, or by `DERIVED` for what OpenRTB says in numbers or in several places. A value
@@ -16,7 +16,7 @@ from targeting.openrtb.countries import name_country
 from targeting.openrtb.tcf import Consent, read_consent
 
 MAX_IMPS = 100
-# OpenRTB 2.6 discourages them: accepted, with a warning.
+# Attributes that OpenRTB 2.6 discourages: accepted, with a warning.
 DEPRECATED = frozenset({"user.age", "user.gender"})
 FLOOR_NOT_COMPARED = ("floor_not_in_usd", "imp.floor")
 FURTHEST_METRES = 5_000
@@ -72,7 +72,7 @@ BRANDS = {
     "microsoft edge": "edge",
     "samsung internet": "samsung_internet",
 }
-# The first that a user agent names; those who name others as well come first.
+# The first that a user agent contains counts, so browsers that also name others come first.
 AGENTS = (
     ("Edg", "edge"),
     ("OPR/", "opera"),
@@ -100,7 +100,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Impression:
-    """`notes` are what the sender should know about how its request was read."""
+    """One impression as a visit. `notes` tell the sender how its request was read."""
 
     imp_id: str
     visit: dict[str, object]
@@ -125,7 +125,7 @@ def read_impressions(request: Objects, sources: tuple[Source, ...]) -> list[Impr
 
 
 def stream_impressions(request: Objects, sources: tuple[Source, ...]) -> Iterator[Impression]:
-    """Each when it is asked for; what is invalid is told with the first."""
+    """Reads each impression when it is asked for; refuses an invalid request with the first."""
     imps = request.get("imp")
     if not isinstance(imps, list) or not imps or not all(isinstance(imp, dict) for imp in imps):
         raise BidRequestError("A bid request needs `imp`: a list of at least one object.")
@@ -173,8 +173,8 @@ def is_key(value: object) -> TypeGuard[int | str]:
 
 
 def walk(node: object, path: tuple[str, ...]) -> Iterator[object]:
-    """The values at the end of a path, through lists. What OpenRTB 2.6 moved out of `ext` may
-    still be sent there."""
+    """Yields the values at the end of a path, through lists. Looks into `ext` too: senders may
+    still put there what OpenRTB 2.6 moved out of it."""
     if isinstance(node, list):
         for each in node:
             if not isinstance(each, list):
@@ -191,7 +191,7 @@ def walk(node: object, path: tuple[str, ...]) -> Iterator[object]:
 
 
 def convert(found: list[Any], type_: str) -> object:
-    """The form that the index reads; a wrong type is left as it is, for the index to warn of."""
+    """Makes the form that the index reads; leaves a wrong type for the index to warn of."""
     if type_.endswith(" set"):
         return found
     value = found[0]
@@ -201,7 +201,7 @@ def convert(found: list[Any], type_: str) -> object:
 
 
 def split(value: object) -> list[object]:
-    """Keywords may come as one text with commas."""
+    """Splits keywords, which may come as one text with commas."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value]
@@ -266,7 +266,7 @@ def derive_video_start(request: Objects) -> object:
 
 
 def derive_flag(path: str) -> Callable[[Objects], object]:
-    """OpenRTB's default is 0: a flag that is not sent is off."""
+    """Derives a flag, which is off when it is not sent: OpenRTB's default is 0."""
     return lambda request: (
         flag if (flag := first(request, path)) not in (None, 0, 1) else bool(flag)
     )
@@ -288,7 +288,7 @@ def derive_browser(request: Objects) -> object:
 
 
 def derive_language(*paths: str) -> Callable[[Objects], object]:
-    """The language alone: `en` of `en-GB`."""
+    """Derives the language alone: `en` of `en-GB`."""
 
     def derive(request: Objects) -> object:
         language = lower(first(request, *paths))

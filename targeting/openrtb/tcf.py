@@ -34,10 +34,10 @@ class Consent:
 
 
 class Bits:
-    """Unsigned numbers out of a string of bits, first bit first."""
+    """Reads unsigned numbers from a string of bits, first bit first."""
 
     def __init__(self, content: bytes) -> None:
-        # As digits: a part of a number of 100,000 bits takes as long as all of it.
+        # Kept as digits: cutting a few bits out of one large number would take time for all of it.
         self._digits = f"{int.from_bytes(content, 'big'):0{8 * len(content)}b}"
 
     def read(self, at: int, width: int) -> int:
@@ -51,7 +51,8 @@ class Bits:
 
 @lru_cache(maxsize=1)
 def read_consent(text: str) -> Consent | None:
-    """Several attributes of a bid request are read from the one text."""
+    """Reads a consent string, or gives None. Keeps the last one, because several attributes of a
+    bid request are read from it."""
     core = text.partition(".")[0]
     if not core or len(core) > MAX_TEXT_LENGTH:
         return None

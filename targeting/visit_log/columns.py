@@ -1,4 +1,4 @@
-"""The log's columns: one per attribute in the catalogue's types, and what the log says of a row."""
+"""Owns the log's columns: one per attribute in the catalogue's types, and the log's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from targeting.catalog import AttributeType
 
 TIME, USER = "time", "user.id"
 VISIT_ID = "visit_id"
-# How many visits a row stands for; a log without it stands for itself.
+# How many visits a row stands for; a row without it stands for one.
 WEIGHT = "visit_weight"
 # Which salt `user.id` was hashed with, and the same user under the salt of the window before.
 SALT, USER_BEFORE = "visit_salt", "visit_user_before"
@@ -39,7 +39,7 @@ OF_THE_ROW: dict[str, pa.DataType] = {
     USER_BEFORE: pa.string(),
     WRONG_VALUES: pa.list_(pa.string()),
 }
-# Without them no row counts, whatever the catalogue has.
+# Columns without which no row counts: every log has them, whatever the catalogue says.
 NEEDED = ((TIME, AttributeType.TIMESTAMP), (PUBLISHER, AttributeType.STRING))
 
 

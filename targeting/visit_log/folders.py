@@ -1,4 +1,4 @@
-"""Where the log's files lie, and which of them readers take.
+"""Says where the log's files lie, and which of them readers take.
 
     LOG/dt=2026-11-16/part-*.parquet                   a day, sorted by publisher: for readers
     LOG/_incoming/dt=2026-11-16/0512-<random>.parquet  what servers wrote, until it is compacted
@@ -28,7 +28,8 @@ def list_days(log: Path | str) -> list[date]:
 
 
 def find_newest_part(log: Path) -> Path | None:
-    """The largest file of the newest day: what came late has one of its own."""
+    """Finds the largest file of the newest day, because visits that came late have a small file of
+    their own."""
     for day in sorted(log.glob(DAY), reverse=True):
         parts = [(path.stat().st_size, path) for path in day.glob("[!._]*.parquet")]
         if parts:

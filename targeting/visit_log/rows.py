@@ -1,4 +1,4 @@
-"""A visit as a row of the log: typed as the catalogue says, its user hashed, its address shortened.
+"""Makes a row of the log from a visit: typed by the catalogue, user hashed, address shortened.
 
 A value of a wrong type is missing, here as in the index, and named in the row.
 """
@@ -39,7 +39,7 @@ from targeting.visits import (
 
 # What is left of an address names a neighbourhood, not a household.
 V4_BITS, V6_BITS = 24, 48
-# From the year 1 to 9999: what Parquet's readers agree on.
+# The years 1 to 9999, on which readers of Parquet agree.
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800_000, 253_402_300_799_999
 
 Row = dict[str, Any]
@@ -87,7 +87,7 @@ class RowMaker:
 
 
 def write_set(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
-    """Writes a set in the visit's own order."""
+    """Makes a writer of sets that keeps the visit's own order."""
 
     def write(raw: Any) -> list[Any]:
         if not isinstance(raw, list | tuple):

@@ -19,7 +19,8 @@ FIRST_DAY = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Salt:
-    """`id` is in the data: the window's first day, and which secret it was made of."""
+    """The salt of one window. `id` stands in the log: the window's first day, and a mark of the
+    secret."""
 
     id: str
     key: bytes
