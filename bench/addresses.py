@@ -404,7 +404,8 @@ def ask_night(name: str, person: User) -> Iterator[Question]:
     """Every report that the person has; a table's own pages need a night that was counted."""
     is_of_table = name not in ("report-night", "report-night-picture")
     for slug, report in REPORTS.items():
-        if may_read(person, report) and (find_night(report.job) or not is_of_table):
+        is_counted = find_night(report.job, table=report.table) is not None
+        if may_read(person, report) and (is_counted or not is_of_table):
             address = reverse(name, args=[slug])
             yield Question(name, slug, address)
             if name == "report-night" and "campaign_id" in report.names:

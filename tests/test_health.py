@@ -59,6 +59,7 @@ def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
             "queues": "ok",
             "snapshot": "ok",
         },
+        "reports": {"counted_through": None, "is_late": True},
     }
 
 

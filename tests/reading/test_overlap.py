@@ -146,7 +146,9 @@ def test_without_a_night_the_sample_tells_what_the_evaluator_does(
 
     def sum_of(*numbers: int) -> float:
         rows = [row for row in visits if all(is_eligible(number, row) for number in numbers)]
-        return sum(row["sample_weight"] for row in rows) / len({row["logged_on"] for row in visits})
+        return sum(float(row["sample_weight"]) for row in rows) / len(
+            {row["logged_on"] for row in visits}
+        )
 
     for number, campaign in enumerate(campaigns):
         assert found.alone[campaign.pk].visits == pytest.approx(sum_of(number))

@@ -72,7 +72,7 @@ class Answer:
 def ask(question: Question) -> Answer | None:
     """None if no such night was counted."""
     report = question.report
-    night = find_night(report.job, question.day)
+    night = find_night(report.job, question.day, table=report.table)
     if night is None:
         return None
     columns = list_columns(question.person, report, night)

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from exchange.reports.exports import UTF8_MARK, plain, write_lines
 from exchange.reports.night.asking import Question, Row, is_below, list_columns, read_rows
-from exchange.reports.night.covering import BELOW
 from exchange.reports.night.shapes import Column, Kind
 from exchange.reports.night.tables import Night, read_schema
 from exchange.reports.night.wording import Names, look_up_names
@@ -81,7 +80,7 @@ def find_schema(question: Question, night: Night) -> pa.Schema:
     if first is not None:
         return first.schema.remove_metadata()
     names = [each.name for each in list_columns(question.person, question.report, night)]
-    return pa.schema([whole.field(name) for name in names if not name.endswith(BELOW)])
+    return pa.schema([whole.field(name) if whole else (name, pa.null()) for name in names])
 
 
 def name_file(question: Question, night: Night, ending: str) -> str:

@@ -71,11 +71,12 @@ def look_for_days(out: str, job: str, moment: int) -> list[date]:  # noqa: ARG00
         return []
 
 
-def find_night(job: str, day: date | None = None) -> Night | None:
-    """Finds the day's commit, or the newest one if no day is named."""
+def find_night(job: str, day: date | None = None, *, table: str = "") -> Night | None:
+    """Finds the day's commit, or the newest one if no day is named. One from before the job wrote
+    the table has not counted it."""
     for each in [day] if day is not None else list_nights(job):
         night = read_night(job, each)
-        if night is not None:
+        if night is not None and (not table or table in night.tables):
             return night
     return None
 
@@ -106,7 +107,7 @@ def read_schema(night: Night, table: str) -> pa.Schema:
 
 
 def open_table(night: Night, table: str) -> ds.Dataset | None:
-    """None if the job wrote no such table, as one from before there was one."""
+    """None if the job wrote no row, or no such table."""
     names = night.tables.get(table, ())
     if not names:
         return None

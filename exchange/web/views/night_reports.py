@@ -53,8 +53,7 @@ UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
 def show_catalogue(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     seen = [report for report in REPORTS.values() if may_read(person, report)]
-    nights = {job: find_night(job) for job in {report.job for report in seen}}
-    entries = [(report, nights[report.job]) for report in seen]
+    entries = [(report, find_night(report.job, table=report.table)) for report in seen]
     groups = [
         (group, list(found)) for group, found in groupby(entries, key=lambda entry: entry[0].group)
     ]
@@ -188,7 +187,7 @@ def read_download(request: HttpRequest, slug: str) -> tuple[Question, Night]:
         question = form.question()
     except TooManyNamedError:
         raise BadRequest("Name the campaigns more closely, then download them.") from None
-    night = find_night(question.report.job, question.day)
+    night = find_night(question.report.job, question.day, table=question.report.table)
     if night is None:
         raise Http404("No such night was counted.")
     return question, night

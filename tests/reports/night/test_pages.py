@@ -242,3 +242,7 @@ def test_a_night_of_no_rows_is_not_a_night_that_is_missing(
     write_night(nights, "quarantine", {"rows": []})
     page = text_of(analyst, "/reports/quarantine/")
     assert "Every row of the log was counted." in page
+    rows = pd.read_parquet(io.BytesIO(content_of(analyst, "/reports/quarantine/rows.parquet")))
+    assert rows.empty
+    write_night(nights, "forecast", {"expected": []})  # by a job that did not look for errors yet
+    assert "Not counted yet" in text_of(analyst, "/reports/forecast-error/")
