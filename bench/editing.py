@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -160,15 +161,17 @@ def measure_matrix(campaigns: list[Any], client: Client) -> Times:
     from django.urls import reverse
 
     from bench.addresses import Question
+    from exchange.market.catalog import load_catalog
 
+    catalog = load_catalog()
     times = Times("a matrix of 14,400 visits", [], [])
     moments = ", ".join(
         f"2026-11-{day:02} {hour:02}:30" for day in range(1, 26) for hour in range(24)
     )
     for campaign in campaigns[:5]:
         address = reverse("campaign-tests", args=[campaign.pk])
-        asked = [each.attribute for each in client.get(address).context["form"].asked]
-        texts = [attribute.name for attribute in asked if attribute.type == "string"]
+        asked = re.findall(r'name="v-([^"]+)"', client.get(address).text)
+        texts = [name for name in asked if catalog[name].type == "string"]
         data = {"tab": "form", "do": "try", "zone": "UTC", "time": moments}
         if texts:
             data[f"v-{texts[0]}"] = ", ".join(f"value {number}" for number in range(24))

@@ -105,7 +105,12 @@ def count_roughly(queryset: QuerySet[Row]) -> str:
 
 
 def read_page(
-    queryset: QuerySet[Row], order: Order, query: QueryDict, *, is_searched: bool = False
+    queryset: QuerySet[Row],
+    order: Order,
+    query: QueryDict,
+    *,
+    is_searched: bool = False,
+    size: int = PAGE_SIZE,
 ) -> Page[Row]:
     """Reads the page that `?after=` or `?before=` names, the first one without either."""
     count_limit = SEARCHED_COUNT_LIMIT if is_searched else COUNT_LIMIT
@@ -116,9 +121,9 @@ def read_page(
     rows = queryset.order_by(*order.names(backwards=backwards))
     if before or after:
         rows = go_on(rows, order, before or after, backwards=backwards)
-    found = list(rows[: PAGE_SIZE + 1])
-    has_more = len(found) > PAGE_SIZE
-    shown = found[:PAGE_SIZE]
+    found = list(rows[: size + 1])
+    has_more = len(found) > size
+    shown = found[:size]
     if backwards:
         shown.reverse()
     has_previous = has_more if backwards else bool(after)

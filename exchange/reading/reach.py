@@ -15,7 +15,7 @@ from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Campaign, Edge, Party
 from exchange.reading.impact import LEAST_PEOPLE, is_about_persons
 from exchange.reading.sample_rules import SampleRules
-from exchange.reports.sample_counting import Counter, counter_of
+from exchange.reports.sample_counting import Counter, Rows, counter_of
 from exchange.reports.sample_table import Sample, open_sample
 from targeting import Expression, ExpressionError
 
@@ -65,7 +65,7 @@ class ReachCounter:
         passed = wanted & self._rules.along(publisher, edges) if edges else wanted & False
         return Reach(self._tell(wanted), self._tell(passed))
 
-    def _tell(self, rows: object) -> float | None:
-        count = self._counter.count(rows)  # type: ignore[arg-type]
-        is_hidden = self._is_about_persons and count.people < LEAST_PEOPLE
-        return None if is_hidden else count.visits
+    def _tell(self, rows: Rows) -> float | None:
+        if self._is_about_persons and self._counter.people(rows) < LEAST_PEOPLE:
+            return None
+        return self._counter.visits(rows)

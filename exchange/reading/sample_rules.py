@@ -15,7 +15,8 @@ from targeting import ExpressionError
 
 
 class SampleRules:
-    """Reads each rule once. Not thread-safe."""
+    """Reads each rule once. Not thread-safe. Visits that lack what every visit must carry are not
+    left out here: they count nowhere, whatever the rules say."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -39,7 +40,7 @@ class SampleRules:
             except ExpressionError:
                 self._passing[edge.pk] = np.zeros(len(self._counter.sample), dtype=bool)
             else:
-                self._passing[edge.pk] = self._counter.of(rule)
+                self._passing[edge.pk] = self._counter.judge(rule.root, rule).true
         return self._passing[edge.pk]
 
     def along(self, publisher: Party, edges: Iterable[Edge]) -> Rows:

@@ -130,6 +130,9 @@ class Counter:
     def visits(self, rows: Rows) -> float:
         return float(self.sample.weights[rows].sum()) / self.sample.day_count
 
+    def people(self, rows: Rows) -> int:
+        return len(np.unique(self.sample.people[rows]))
+
     def share(self, rows: Rows) -> float:
         return float(self.sample.weights[rows].sum() / self.sample.weights.sum())
 

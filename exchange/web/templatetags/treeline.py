@@ -30,6 +30,7 @@ from exchange.kinds import KINDS, KindName
 from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import kinds_of, may_create, may_name
 from exchange.reading.explaining import Step
+from exchange.reports.sample_table import Sample
 
 register = template.Library()
 
@@ -214,6 +215,14 @@ def step_of(steps: Sequence[Step] | None, edge: Edge) -> Step | None:
 @register.filter
 def at(things: Sequence[Any], place: int) -> Any:
     return things[place]
+
+
+@register.filter
+def sample_words(sample: Sample) -> str:
+    """Says what figures were counted on."""
+    first, last = (f"{day.day} {day:%b}" for day in (sample.first_day, sample.last_day))
+    days = last if first == last else f"{first} to {last}"
+    return f"sample of {len(sample):,} visits, {days}"
 
 
 @register.filter

@@ -39,6 +39,7 @@ from targeting import ExpressionError
 
 BY_NAME = Order(("name",))
 BOOKED_SHOWN = 100
+OFFERS_SHOWN = 20  # each is judged, and counted on the sample
 MOST_BOOKED_AT_ONCE = 50
 EXPLAIN_PATH = f"{PATH}:explain"
 FOLLOWED = timedelta(minutes=1)
@@ -75,7 +76,7 @@ def offer_publishers(request: HttpRequest, campaign: Campaign, person: User) -> 
     booked = campaign.bookings.kept().values("publisher_id")
     searched = request.GET.get("q", "")[:200]
     publishers = Party.objects.publishers().exclude(pk__in=booked).search(searched)
-    page = read_page(publishers, BY_NAME, request.GET)
+    page = read_page(publishers, BY_NAME, request.GET, size=OFFERS_SHOWN)
     return {
         "offered": page,
         "offers": read_offers(campaign, page.rows, person),
