@@ -105,7 +105,7 @@ class GiveAgain:
         states = OpenStates(self.folder)
         for batch in batches:
             rows = [give_again(states, row) for row in batch.to_pylist()]
-            yield pa.RecordBatch.from_pylist(rows, to_arrow_schema(FOUND))
+            yield pa.RecordBatch.from_pylist(rows, to_arrow_schema(FOUND, timezone="UTC"))
 
 
 class OpenStates:

@@ -61,6 +61,9 @@ def every_master() -> dict[str, str]:
         # Attribute names differ by case, and `Geo.country` must not answer for `geo.country`.
         "spark.sql.caseSensitive": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
+        # No limit, which is this very number: to hold a batch against any other, Spark measures all
+        # of its columns after each row, and takes minutes for what takes seconds.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         "spark.ui.showConsoleProgress": "false",
         # Servers and the demo write the visit log in milliseconds, too.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
