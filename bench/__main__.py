@@ -32,6 +32,8 @@ NOT_PROGRAMS = {
     "sender",
     "sets",
     "slow_clients",
+    "visit_sets",
+    "visit_sql",
     "workloads",
 }
 
