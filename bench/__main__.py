@@ -33,6 +33,8 @@ NOT_PROGRAMS = {
     "sets",
     "slow_clients",
     "spark_rivals",
+    "visit_sets",
+    "visit_sql",
     "workloads",
 }
 

@@ -57,6 +57,8 @@ def tell(node: Node, catalog: Catalog, trees: Mapping[str, Expression]) -> str:
 
 def tell_predicate(node: Predicate, kind: str) -> str:
     name, operands = f'"{node.attribute}"', node.operands
+    if kind == "geo":
+        name = f'"{node.attribute}.lat"'
     if kind.startswith("timestamp"):
         if node.operator not in COMPARED:
             raise UntoldError
@@ -129,9 +131,7 @@ def flatten(visits: pa.Table) -> pa.Table:
         values = visits[name].combine_chunks()
         if pa.types.is_struct(values.type):
             lat, lon = (pc.struct_field(values, part) for part in ("lat", "lon"))
-            is_place = pc.and_(
-                pc.less_equal(pc.abs(lat), 90.0), pc.less_equal(pc.abs(lon), 180.0)
-            )
+            is_place = pc.and_(pc.less_equal(pc.abs(lat), 90.0), pc.less_equal(pc.abs(lon), 180.0))
             columns[f"{name}.lat"] = pc.if_else(is_place, lat, None)
             columns[f"{name}.lon"] = pc.if_else(is_place, lon, None)
         elif pa.types.is_timestamp(values.type):

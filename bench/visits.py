@@ -1,4 +1,4 @@
-"""Visits prepared once and asked many times, beside `count_batch` and DuckDB: `python -m bench visits`.
+"""Visits prepared once, asked many times, beside `count_batch` and DuckDB: `bench visits`.
 
 Microseconds of the processor a visit, or milliseconds where a line says so; the best of several
 rounds in which all take turns. The demo is the exchange that `make run` loads with a day of its
@@ -173,7 +173,7 @@ def measure_bookings(snapshot: Snapshot, table: VisitTable) -> Figures:
 
 
 def measure_sql(made: VisitSet) -> Figures:
-    """Campaigns alone, without publisher and path, in one scan of DuckDB and in one call of ours."""
+    """Campaigns alone, without publisher and path, in one scan of DuckDB and in one call."""
     visits = made.visits.slice(0, SQL_VISITS)
     told = list_conditions(made.campaigns, made.definitions, made.catalog, SQL_CAMPAIGNS)
     index = ATree(made.catalog)
@@ -228,9 +228,7 @@ def measure_growth(name: str) -> dict[str, dict[str, Figures]]:
             f"{count:,}": time_count(made.snapshot, draw_visits(size, VISITS, count), made)
             for count in (size.publishers, 10 * size.publishers, 100 * size.publishers)
         },
-        "threads": {
-            str(count): measure_threads(made, count) for count in (1, 2)
-        },
+        "threads": {str(count): measure_threads(made, count) for count in (1, 2)},
     }
 
 

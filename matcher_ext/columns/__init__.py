@@ -1,1 +1,1 @@
-"""Owns visits laid out by column, in blocks: the bytes of a table, how they are made and checked."""
+"""Owns visits laid out by column, in blocks: the bytes of a table, made and checked."""

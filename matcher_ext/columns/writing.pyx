@@ -14,7 +14,7 @@ from matcher_ext.columns.laying cimport lay_column
 from matcher_ext.columns.table_format cimport (
     MOST_BLOCK_ROWS, OF_SIZES, OF_VALUES, OF_WEEK_MINUTES, T_BLOCKS, T_BYTES, T_CATALOG, T_COLUMNS,
     T_GROUPS, T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SECTIONS, T_SEEN, T_WORDS,
-    TABLE_VERSION, Block, Column, Run, TableHeader, sum_table, table_element_size,
+    TABLE_VERSION, Block, Column, Part, Run, TableHeader, sum_table, table_element_size,
 )
 from matcher_ext.columns.values cimport value_of
 from matcher_ext.count.counting cimport VISITS_AT_ONCE
@@ -222,6 +222,10 @@ cdef class TableMaker:
         header.by = NOTHING if by is None else self.number_of(by)
         header.users = self.catalog.numbers.get(users, NOTHING)
         header.groups = len(self.groups)
+        buffer.reserve(
+            8 * (self.layout.payload.size() + words.size() + seen.size())
+            + sizeof(Part) * self.layout.parts.size() + bytes.size() + 16 * <size_t>self.rows
+        )
         buffer.resize(sizeof(header))
         source = catalog
         put(buffer, &header, T_CATALOG, source, len(catalog))
@@ -271,9 +275,9 @@ def list_sources(batches):
     return batches
 
 
-cdef void append_values(
+cdef int append_values(
     const Coder* coder, vector[int64_t]* words, vector[char]* bytes
-) noexcept nogil:
+) except -1 nogil:
     """Appends a dictionary; texts move to the place that they have in all bytes."""
     cdef uint32_t base = <uint32_t>bytes.size()
     cdef bint is_text = coder.type == STRING or coder.type == STRING_SET
@@ -286,11 +290,12 @@ cdef void append_values(
         else:
             words.push_back(coder.words[i])
     bytes.insert(bytes.end(), coder.bytes.begin(), coder.bytes.end())
+    return 0
 
 
-cdef void put(
+cdef int put(
     vector[char]* buffer, TableHeader* header, int section, const void* source, size_t count
-) noexcept nogil:
+) except -1 nogil:
     cdef size_t first = (buffer.size() + 7) // 8 * 8
     cdef size_t size = count * table_element_size(section)
     buffer.resize(first + size)
@@ -298,3 +303,4 @@ cdef void put(
     header.counts[section] = count
     if size:
         memcpy(buffer.data() + first, source, size)
+    return 0

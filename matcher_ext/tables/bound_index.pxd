@@ -27,15 +27,15 @@ cdef struct EdgeEnds:           # nodes of the graph; NOTHING: the definition is
 
 cdef class Thread:
     """One thread's memory at a time, with a question of its own that texts can be added to."""
-    cdef object owner
     cdef Question question
     cdef Asker asker
     cdef CodedRows coded            # of the present call
 
 cdef class BoundIndex:
     """Immutable once it is made, but for the pool of idle threads' memory."""
-    cdef object table_owner
+    # Not the table itself, which keeps what was bound: it lives as long as a call of its own.
     cdef const Table* table
+    cdef list coded_total               # the table's: how many rows code was asked of
     cdef tuple names                    # attributes of the table
     cdef readonly CompiledCatalog catalog
     cdef PlanBuffer below
@@ -71,5 +71,5 @@ cdef class BoundIndex:
 
 # Binds an index, by what its `table_parts()` say; or no index at all, for texts alone. `own` is the
 # table's catalogue.
-cdef BoundIndex bind_index(owner, const Table* table, CompiledCatalog own, parts)
-cdef BoundIndex bind_nothing(owner, const Table* table, CompiledCatalog catalog)
+cdef BoundIndex bind_index(list coded_total, const Table* table, CompiledCatalog own, parts)
+cdef BoundIndex bind_nothing(list coded_total, const Table* table, CompiledCatalog catalog)

@@ -41,7 +41,6 @@ cdef class BoundIndex:
             thread = self.pool.pop()
         else:
             thread = Thread()
-            thread.owner = self
             thread.question = self.question
             open_asker(
                 &thread.asker, self.table, &thread.question, self.routes,
@@ -59,7 +58,7 @@ cdef class BoundIndex:
         thread.coded = None
         self.pool.append(thread)
         if coded is not None:
-            self.table_owner.note_coded_rows(coded.row_count)
+            self.coded_total[0] += coded.row_count
             if coded.error is not None:
                 raise coded.error
         return 0
@@ -212,12 +211,12 @@ cdef dict list_ends(BoundIndex bound):
 
 
 cdef BoundIndex begin_binding(
-    owner, const Table* table, CompiledCatalog own, CompiledCatalog catalog
+    list coded_total, const Table* table, CompiledCatalog own, CompiledCatalog catalog
 ):
     """Maps the attributes of an index to the columns of a table, by name and type."""
     cdef BoundIndex bound = BoundIndex.__new__(BoundIndex)
     cdef uint32_t attribute
-    bound.table_owner = owner
+    bound.coded_total = coded_total
     bound.table = table
     bound.names = own.names
     bound.catalog = catalog
@@ -232,16 +231,16 @@ cdef BoundIndex begin_binding(
     return bound
 
 
-cdef BoundIndex bind_nothing(owner, const Table* table, CompiledCatalog catalog):
-    cdef BoundIndex bound = begin_binding(owner, table, catalog, catalog)
+cdef BoundIndex bind_nothing(list coded_total, const Table* table, CompiledCatalog catalog):
+    cdef BoundIndex bound = begin_binding(coded_total, table, catalog, catalog)
     index_gates(&bound.question, table)
     return bound
 
 
-cdef BoundIndex bind_index(owner, const Table* table, CompiledCatalog own, parts):
+cdef BoundIndex bind_index(list coded_total, const Table* table, CompiledCatalog own, parts):
     cdef PlanBuffer below = parts.below
     cdef PlanBuffer beside = parts.beside
-    cdef BoundIndex bound = begin_binding(owner, table, own, below.catalog)
+    cdef BoundIndex bound = begin_binding(coded_total, table, own, below.catalog)
     cdef int64_t behind
     bound.below = below
     bound.beside = beside

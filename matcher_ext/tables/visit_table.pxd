@@ -15,7 +15,7 @@ cdef class VisitTable:
     cdef readonly tuple groups      # the values of each group
     cdef list bound                 # (parts, BoundIndex) of the indexes that asked last
     cdef object lock
-    cdef object fallback_rows       # how many rows were asked one by one so far
+    cdef list coded_total           # how many rows code was asked of so far
 
     cdef int _read(self, const char* buffer, size_t size, object path) except -1
     cdef BoundIndex _bind(self, index)

@@ -38,7 +38,7 @@ cdef class VisitTable:
     def __cinit__(self):
         self.bound = []
         self.lock = threading.Lock()
-        self.fallback_rows = 0
+        self.coded_total = [0]
 
     def __init__(self):
         raise TypeError("a VisitTable comes from VisitTable.from_arrow or VisitTable.open")
@@ -216,7 +216,7 @@ cdef class VisitTable:
                 self.catalog.names[i]: self.table.malformed[i]
                 for i in range(<uint32_t>len(self.catalog)) if self.table.malformed[i]
             },
-            "rows asked one by one": self.fallback_rows,
+            "rows asked one by one": self.coded_total[0],
         }
 
     cdef BoundIndex _bind(self, index):
@@ -226,7 +226,7 @@ cdef class VisitTable:
             for known, bound in self.bound:
                 if known.is_same(parts):
                     return bound
-        bound = bind_index(self, &self.table, self.catalog, parts)
+        bound = bind_index(self.coded_total, &self.table, self.catalog, parts)
         with self.lock:
             self.bound = [(parts, bound), *self.bound][:MOST_BOUND]
         return bound
@@ -237,7 +237,7 @@ cdef class VisitTable:
         cdef BoundIndex bound
         text = text_of(expression)
         if index is None:
-            bound = bind_nothing(self, &self.table, self.catalog)
+            bound = bind_nothing(self.coded_total, &self.table, self.catalog)
         else:
             bound = self._bind(index)
         return ask_text(bound, text, self.table.all_words)
@@ -342,15 +342,10 @@ cdef class VisitTable:
         `publisher.id = 'a' and @edge.1 and @edge.2`; their definitions are the index's."""
         cdef BoundIndex bound
         if index is None:
-            bound = bind_nothing(self, &self.table, self.catalog)
+            bound = bind_nothing(self.coded_total, &self.table, self.catalog)
         else:
             bound = self._bind(index)
         return ask_impact(bound, text_of(expression), [text_of(each) for each in bookings])
-
-    def note_coded_rows(self, rows):
-        """Notes that code was asked of so many rows."""
-        with self.lock:
-            self.fallback_rows += rows
 
 
 def seal_table(content):

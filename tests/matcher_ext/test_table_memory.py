@@ -9,7 +9,7 @@ import textwrap
 
 # Other allocators take addresses by the gigabyte, which the limit counts.
 PLAIN_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-# 16 pieces of some 40 MB each are prepared within 400 MB more than the process has when it begins.
+# 60 pieces of some 3 MB each, and what making them takes, within 160 MB.
 PROGRAM = """
     import resource, sys
     import numpy as np
@@ -22,7 +22,7 @@ PROGRAM = """
         columns = {f"a{i}": rng.integers(0, 1000, ROWS) for i in range(40)}
         return pa.table(columns | {"publisher.id": ["a", "b"] * (ROWS // 2)})
 
-    ROWS, PIECES, ROOM = 100_000, 16, 400 << 20
+    ROWS, PIECES, ROOM = 20_000, 60, 160 << 20
     catalog = Catalog.of(**{f"a{i}": "integer" for i in range(40)} | {"publisher.id": "string"})
     index = ATree(catalog)
     index.insert_many([1, 2], ["publisher.id = 'a' and a0 < 500 and a1 < 500", "a2 >= 900"])
