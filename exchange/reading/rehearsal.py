@@ -41,13 +41,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """`before` and `after` are visits a day; None where so few people are behind them that they
-    would be about persons, which counts as none. `reason` says why nothing can pass any more, where
+    """`before` and `after` are visits a day; None where so few people would be left that it would
+    be about persons, which counts as none. `reason` says why nothing can pass any more, where
     that is proven."""
 
     booking: Booking
     outcome: Outcome
-    before: float | None
+    before: float
     after: float | None
     reason: str = ""
 
@@ -113,7 +113,7 @@ def rehearse(draft: Draft, person: User) -> Rehearsal:
 
 def by_loss(fate: Fate) -> tuple[int, float, int]:
     order = list(Outcome).index(fate.outcome)
-    return order, -abs((fate.before or 0) - (fate.after or 0)), fate.booking.pk
+    return order, -abs(fate.before - (fate.after or 0)), fate.booking.pk
 
 
 class Rehearsed:
@@ -136,15 +136,15 @@ class Rehearsed:
         self.union_before[was] = True
         self.union_after[will] = True
         reason = "" if len(will) else self._explain(before, after, had_visits=bool(len(was)))
-        visits = self._count(self._saved, was), self._count(self._drafted, will)
-        outcome = choose_outcome(visits[0] or 0, visits[1] or 0)
+        visits = self._saved.visits(was), self._count_drafted(will)
+        outcome = choose_outcome(visits[0], visits[1] or 0)
         return Fate(before.booking, outcome, *visits, reason)
 
-    def _count(self, market: SampledMarket, places: Places) -> float | None:
+    def _count_drafted(self, places: Places) -> float | None:
         """None for few people where the draft is about persons: none and a few are the same."""
-        if self._hides_few and market.people(places) < LEAST_PEOPLE:
+        if self._hides_few and self._drafted.people(places) < LEAST_PEOPLE:
             return None
-        return market.visits(places)
+        return self._drafted.visits(places)
 
     def _explain(self, before: Way, after: Way, *, had_visits: bool) -> str:
         """Why nothing can pass any more; empty where that was so before, or is not proven."""

@@ -49,7 +49,7 @@ def test_an_edge_that_is_narrowed(
         fate = fates[name]
         before = eligible(visits, "herald", *rest, campaign.expression)
         after = eligible(visits, "herald", *rest, campaign.expression, edge.expression)
-        assert (fate.before, fate.after) == (pytest.approx(before), pytest.approx(after))
+        assert [fate.before, fate.after] == pytest.approx([before, after])
     assert fates["North"].outcome is Outcome.STOPS
     assert str(edge) in fates["North"].reason
     assert fates["Summer"].outcome in (Outcome.HALVES, Outcome.LOSES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,13 @@ from exchange.snapshots.deltas import write_changes
 from exchange.snapshots.models import Quarantined, SnapshotBuild
 from tests.market.places import found
 from tests.people import hire
+from tests.reading.sampled import eligible, nights
+from tests.reports.samples import draw_visits, write_sample
 from tests.snapshots.steps import build as make_snapshot
 from tests.snapshots.story import Story, run_campaign, tell
 from tests.web.conftest import LogIn
+
+__all__ = ["nights"]
 
 pytestmark = pytest.mark.django_db
 MOVES = ("Make live", "Let changes in", "Roll back to it")
@@ -128,6 +133,29 @@ def test_an_operator_goes_back_and_forth_and_compares(story: Story, log_in: LogI
     page = client.get("/snapshots/").content.decode()
     assert "Rolled back" not in page
     assert f"Build {second.pk} is live, with everything" in page
+
+
+def test_two_builds_are_compared_in_eligible_visits_of_the_sample(
+    story: Story, log_in: LogIn, nights: Path
+) -> None:
+    """Of Summer at the Herald and the Tribune, by the plain evaluator."""
+    visits = draw_visits(300, publishers=("daily-herald", "evening-tribune"))
+    write_sample(nights, visits)
+    client = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation))
+    first = make_snapshot()
+    page = f"/snapshots/compare/?before={first.pk}&after={first.pk}"
+    assert "as many visits as before" in client.get(page).content.decode()
+    Campaign.objects.filter(pk=story.summer.pk).update(expression="user.age > 20")
+    second = make_snapshot()
+
+    def a_day(text: str) -> str:
+        at_herald = eligible(visits, "daily-herald", text, "user.age >= 18")
+        return f"{at_herald + eligible(visits, 'evening-tribune', text):,.0f}"
+
+    page = client.get(f"/snapshots/compare/?before={first.pk}&after={second.pk}").content.decode()
+    row = page.partition("Eligible visits")[2].partition("Summer")[2].partition("</tr>")[0]
+    figures = re.findall(r'data-label="Build \d+">([^<]+)<', row)
+    assert figures == [a_day("geo.country = 'USA'"), a_day("user.age > 20")]
 
 
 def test_what_was_removed_cannot_be_made_live(story: Story, log_in: LogIn) -> None:

@@ -99,7 +99,6 @@ class ValueListForm(SavingForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.given_count: int | None = None  # known once they are saved
-        self._given: tuple[GivenValues | None] | None = None
         offer_organisations(self)
         if self.instance.pk:
             self.fields["type"].disabled = True
@@ -111,13 +110,7 @@ class ValueListForm(SavingForm):
         return upload
 
     def given(self) -> GivenValues | None:
-        """None if the person gave none. Raises `ValidationError` for what cannot be read. Read
-        once: a file has been read to its end then."""
-        if self._given is None:
-            self._given = (self._read_given(),)
-        return self._given[0]
-
-    def _read_given(self) -> GivenValues | None:
+        """None if the person gave none. Raises `ValidationError` for what cannot be read."""
         upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
         text: str = self.cleaned_data.get("text") or ""
         if upload is None and not text.strip():
@@ -126,6 +119,7 @@ class ValueListForm(SavingForm):
 
 
 def read_upload(upload: UploadedFile[bytes]) -> str:
+    upload.seek(0)  # the rehearsal may have read it
     try:
         return str(upload.read(), "utf-8-sig")
     except UnicodeDecodeError as error:

@@ -35,6 +35,14 @@ def change(percent: float) -> str:
 
 
 @register.simple_tag
+def difference(before: float, after: float) -> str:
+    """Of two figures, in percent where there was something before."""
+    if before:
+        return change(100 * (after / before - 1))
+    return f"+ {a_day(after)}" if after else "as before"
+
+
+@register.simple_tag
 def history_of(row: Model) -> str:
     """The address of what a thing was before."""
     return reverse(KIND_OF_MODEL[str(row._meta.model_name)].url_name("history"), args=[row.pk])

@@ -22,6 +22,7 @@ from exchange.accounts.permissions import is_exchange_operator, may_start
 from exchange.market.kinds import rows_of
 from exchange.market.models import Booking, Campaign
 from exchange.market.visibility import owned
+from exchange.reading.build_visits import compare_visits
 from exchange.reading.paging import Order
 from exchange.serving.directory import DirectoryError, SnapshotInfo
 from exchange.snapshots.activation import CannotActivateError, activate, roll_back
@@ -183,6 +184,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     except DirectoryError:
         return render(request, "snapshots/comparison.html", context)
     context |= {"comparison": found, "figures": list_figures(found)}
+    context["visits"] = compare_visits(snapshot_directory(), before.snapshot_id, after.snapshot_id)
     context["differences"] = [
         ("Added", found.added),
         ("Removed", found.removed),
