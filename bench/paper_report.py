@@ -5,26 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
+from bench.paper_cover import count_least_of
+from bench.paper_studies import MATCH, Study, size_of
 
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-
-from bench.paper_studies import Study
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Result = dict[str, Any]
 Find = Callable[[Study, int, str], "Result | None"]
 PICTURES = Path(__file__).resolve().parent / "results"
 COLUMNS = 3
+EQUAL = 0.99  # what is nearer to one is no difference
 HEAD = """\
 Every published matcher on the papers' workloads, scaled to this machine: sizes are {scale:g} times
-those in `bench/paper_studies.py`. A cell is one engine in a process of its own, capped at 2 GB and
+those in `bench/paper_figures.py`. A cell is one engine in a process of its own, capped at 2 GB and
 120 s of the processor. Times are of the processor, the median over visits, the better of two calls.
-*Refused* is the share of expressions beyond the engine's limits (docs/matchers.md).
+*Refused* is the share of expressions beyond the engine's limits (docs/matchers.md). A dash: a size
+that is not asked of the engine. *Not run*: the run was ended before, and goes on there.
 
 Figures 8 to 10 of the A-Tree paper, its own ideas one by one, are in [ablations](ablations.md).
 DEXIN's five reference algorithms and DEBS'07's variables are out of scope.
@@ -34,8 +33,8 @@ DEXIN's five reference algorithms and DEBS'07's variables are out of scope.
 def write_report(
     studies: list[Study], find: Find, scale: float, *, draws: bool, sharing: str = ""
 ) -> str:
-    """Writes all studies, paper by paper; `sharing` comes before the A-Tree paper's figures."""
-    parts = [HEAD.format(scale=scale)]
+    """`sharing` is what stands before the A-Tree paper's other figures."""
+    parts = [HEAD.format(scale=scale), describe_sizes(studies, find)]
     for paper in dict.fromkeys(study.paper for study in studies):
         own = [study for study in studies if study.paper == paper]
         parts.append(f"## {paper}\n")
@@ -47,13 +46,31 @@ def write_report(
     return "\n".join(parts)
 
 
+def describe_sizes(studies: list[Study], find: Find) -> str:
+    """The largest set that each engine was measured on."""
+    largest: dict[str, int] = {}
+    for study in studies:
+        for number, contestant in enumerate(study.contestants):
+            for point, spec in study.points.items():
+                result = find(study, number, point)
+                if result and "failed" not in result:
+                    size = max(largest.get(contestant.engine, 0), size_of(spec))
+                    largest[contestant.engine] = size
+    listed = ", ".join(f"{engine} {size:,}" for engine, size in sorted(largest.items()))
+    return f"Largest sets that were run, in expressions: {listed}.\n"
+
+
 def describe(study: Study, find: Find) -> str:
     lines = [f"### {study.title}\n", f"| {study.metric} | " + " | ".join(study.points) + " |"]
     lines.append("|---|" + "---|" * len(study.points))
     for number, contestant in enumerate(study.contestants):
-        cells = [show(study, find(study, number, point)) for point in study.points]
+        cells = [
+            show(study, find(study, number, point)) if contestant.takes(spec) else "-"
+            for point, spec in study.points.items()
+        ]
         lines.append(f"| {contestant.name} | " + " | ".join(cells) + " |")
     extra = [bound_row(study)] if study.key == "gryphon-growth" else []
+    extra += [least_row(study)] if study.metric == "evaluations" else []
     return "\n".join([*lines, *extra, "", judge(study, find), ""])
 
 
@@ -68,12 +85,18 @@ def show(study: Study, result: Result | None) -> str:
 
 
 def judge(study: Study, find: Find) -> str:
-    """Says in one sentence whether the paper's order holds here, and by what ratio."""
+    """One sentence: does the paper's order hold here, and by what ratio? If not, why."""
     if not study.order:
-        return f"{study.metric.capitalize()} {describe_growth(study, find)}."
+        return f"{begin(study.metric)} {describe_growth(study, find)}."
     verdicts = [compare(study, find, *pair) for pair in study.order]
-    why = f" {study.why}" if study.why else ""
-    return "; ".join(filter(None, verdicts)).capitalize() + "." + why
+    said = f"{begin('; '.join(verdicts))}."
+    if all(" holds:" in verdict or "equal" in verdict for verdict in verdicts):
+        return said
+    return " ".join(filter(None, [said, study.why, describe_work(study, find)]))
+
+
+def begin(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def compare(study: Study, find: Find, better: str, worse: str) -> str:
@@ -81,13 +104,36 @@ def compare(study: Study, find: Find, better: str, worse: str) -> str:
     if not ratios:
         return f"{better} and {worse} cannot be compared here"
     low, high = min(ratios), max(ratios)
-    held = sum(ratio > 1 for ratio in ratios)
+    if low > EQUAL and high < 1 / EQUAL:
+        return f"{better} and {worse} are equal here"
+    held = sum(ratio > EQUAL for ratio in ratios)
     spread = f"{low:.2g} to {high:.2g}" if high > 1.05 * low else f"{low:.2g}"
     if held == len(ratios):
         return f"{better} before {worse} holds: {worse} needs {spread} times as much"
     if held == 0:
         return f"{better} before {worse} does not hold: {worse} needs {spread} times as much"
     return f"{better} before {worse} holds at {held} of {len(ratios)} points ({spread} times)"
+
+
+def describe_work(study: Study, find: Find) -> str:
+    """The counted work behind times, at the last point that all compared engines took."""
+    if study.metric != MATCH:
+        return ""
+    compared = {name for pair in study.order for name in pair}
+    chosen = [(i, one.name) for i, one in enumerate(study.contestants) if one.name in compared]
+    for point in reversed(study.points):
+        results = [(name, find(study, number, point)) for number, name in chosen]
+        if all(result and "failed" not in result for _, result in results):
+            work = [count_work(name, result) for name, result in results if result]
+            return f"Counted at {point}, a visit: {'; '.join(work)}."
+    return ""
+
+
+def count_work(name: str, result: Result) -> str:
+    return (
+        f"{name} {result['nodes visited']:,.0f} visited, {result['tests']:,.0f} tested,"
+        f" {result['MB']:,.3g} MB"
+    )
 
 
 def list_ratios(study: Study, find: Find, better: str, worse: str) -> Iterator[float]:
@@ -110,7 +156,7 @@ def describe_growth(study: Study, find: Find) -> str:
     if not all(end and "failed" not in end for end in ends):
         return "was not measured"
     first, last = (end[study.metric] for end in ends if end)
-    return f"grows {last / first:.2g} times from {points[0]} to {points[-1]} {study.grows}"
+    return f"grows {last / first:.2g} times from {points[0]} to {points[-1]} {study.sweep.grows}"
 
 
 # Gryphon's bound.
@@ -137,10 +183,24 @@ def bound_row(study: Study) -> str:
     return "| bound (ours) | " + " | ".join(f"{bound:,.0f}" for bound in bounds) + " |"
 
 
+# What overlapping subscriptions need at least.
+
+
+def least_row(study: Study) -> str:
+    least = [f"{count_least_of(spec):,.0f}" for spec in study.points.values()]
+    return "| knowing all answers | " + " | ".join(least) + " |"
+
+
 # Plots.
 
 
 def draw_paper(paper: str, studies: list[Study], find: Find) -> None:
+    # Each cell is a process of its own that reads this file and draws nothing.
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
     rows = -(-len(studies) // COLUMNS)
     figure, panels = plt.subplots(rows, COLUMNS, figsize=(15, 3.6 * rows), squeeze=False)
     for axes in panels.flat:

@@ -16,6 +16,7 @@ from bench.workloads import ADS, SYNTHETIC, AdsMaker, Draws, SyntheticMaker, mak
 
 Visits = list[dict[str, Any]]
 SEED = 1
+FACT_TRAINING = 20  # events to learn selectivities from
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +186,12 @@ def make_facts(
         facts: set[int] = set()
         while len(facts) < length:
             facts.add(int(np.searchsorted(cumulative, rng.random() * cumulative[-1])))
-        texts.append(" and ".join(f"facts one of ('f{fact}')" for fact in sorted(facts)))
+        texts.append(" and ".join(f"facts one of ({fact})" for fact in sorted(facts)))
     events = [
-        {"facts": [f"f{fact}" for fact in np.flatnonzero(rng.random(predicates) < chances)]}
-        for _ in range(visits + 50)
+        {"facts": np.flatnonzero(rng.random(predicates) < chances).tolist()}
+        for _ in range(visits + FACT_TRAINING)
     ]
-    return Made({"facts": "string set"}, texts, events[:visits], events[visits:])
+    return Made({"facts": "integer set"}, texts, events[:visits], events[visits:])
 
 
 def _solve(wanted: Callable[[float], float]) -> float:

@@ -26,9 +26,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.paper_figures import list_studies
 from bench.paper_report import write_report
 from bench.paper_sharing import describe_sharing
-from bench.paper_studies import Spec, Study, list_studies
+from bench.paper_studies import Spec, Study
 from bench.paper_workloads import MAKERS, Made
 from bench.rounds import timed
 from bench.workloads import CACHE
@@ -40,9 +41,8 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 PROGRAM = ("-m", "bench.papers", "--cell")
 ROOM_BYTES = 2 << 30
 CELL_SECONDS = 120  # of the processor
-MATCH_SECONDS = 3.0
+MATCH_SECONDS = 1.0
 QUICK_SCALE = 0.01
-QUICK_POINTS = 2  # of each study: the first and the last
 QUICK_SECONDS = 0.02
 
 
@@ -139,7 +139,7 @@ def plan_cells(studies: list[Study], seconds: float) -> dict[str, dict[str, Any]
     cells = {}
     for study in studies:
         for contestant in study.contestants:
-            for spec in study.points.values():
+            for spec in filter(contestant.takes, study.points.values()):
                 cell = describe_cell(contestant.engine, contestant.options, spec, seconds)
                 cells[name_cell(cell)] = cell
     return cells
@@ -202,7 +202,7 @@ def shrink(study: Study) -> Study:
     """Leaves the first and the last point of a study, with few visits."""
     ends = [*study.points.items()]
     points = {name: {**spec, "visits": 5} for name, spec in (ends[0], ends[-1])}
-    return replace(study, points=points)
+    return replace(study, sweep=replace(study.sweep, points=points))
 
 
 def say(text: str) -> None:

@@ -15,30 +15,13 @@ ascending matching rate, by exclusion as long as that is cheaper, then by inclus
 Bounds are whole numbers, floats in their order, so that every interval is closed. `!=` and
 `not between` are two intervals each, so two conjunctions. Lists, texts, sets, places, .. are no
 intervals: they are asked last, of what is left. A visit may lack an attribute, as the paper's never
-do: then whoever asks for it is out. A slot is sorted when a visit first needs it, in the place of
-the paper's red-black tree.
+do: then whoever asks for it is out.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.engines.bounds cimport BoundArray, Bounded, Constraint
 from matcher_ext.engines.conjunctions cimport Conjunctive
-
-cdef struct Constraint:
-    uint32_t attribute
-    int64_t low                 # INT64_MIN: unlimited
-    int64_t high                # INT64_MAX: unlimited
-
-cdef struct Bounded:
-    int64_t bound
-    uint32_t subscription
-
-cdef cppclass BoundArray:
-    vector[vector[Bounded]] slots
-    vector[uint8_t] is_sorted           # by slot
-    vector[uint32_t] sums               # by slot: items of those before; and one more
-    int64_t first                       # bound of the first slot ..
-    double width                        # .. and how wide each is
-    size_t count
 
 cdef struct Step:                       # an attribute of the pipeline
     double rate                         # of matching

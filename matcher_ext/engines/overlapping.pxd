@@ -40,6 +40,7 @@ cdef class Naive(Conjunctive):
 
     cdef float _selectivity(self, uint32_t predicate) noexcept nogil
     cdef float _cost_of(self, uint32_t predicate) noexcept nogil
+    cdef void _shuffle(self, uint32_t number) noexcept nogil
     cdef bint _pay(self, uint32_t predicate) noexcept nogil
     cdef void _decide(self, uint32_t number) noexcept nogil
     cdef void _ask_for_all(self, uint32_t predicate) noexcept nogil

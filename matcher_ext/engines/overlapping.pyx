@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.engines.conjunctions cimport Conjunctive
 from matcher_ext.engines.face cimport bytes_of, emit, nested_bytes_of
+from matcher_ext.machine.hashing cimport mix
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.normal_form cimport NORMAL_PREDICATE
 from matcher_ext.visits.dict_reader cimport read_visit
@@ -77,9 +78,22 @@ cdef class Naive(Conjunctive):
                 if self.owner[number] != NOTHING:
                     self.order.push_back(number)
                     self.chains[number] = self.conjunctions[number]
+                    self._shuffle(number)
                     for i in range(self.conjunctions[number].size()):
                         self.users[self.conjunctions[number][i]].push_back(number)
         return 0
+
+    cdef void _shuffle(self, uint32_t number) noexcept nogil:
+        """Puts a chain into an arbitrary order, as the paper's is: by number, the commonest would
+        come first, for they came first."""
+        cdef vector[uint32_t]* chain = &self.chains[number]
+        cdef uint32_t moved
+        cdef size_t i, k
+        for i in range(1, chain.size()):
+            k = <size_t>(mix(number, i) % (i + 1))
+            moved = chain[0][i]
+            chain[0][i] = chain[0][k]
+            chain[0][k] = moved
 
     cdef bint _pay(self, uint32_t predicate) noexcept nogil:
         if self.asked_at[predicate] != self.signature:

@@ -43,7 +43,8 @@ class FrozenATree:
     def stats(self) -> dict[str, int]:
         frozen = self._index.freeze().stats()
         sizes = {"nodes": frozen["nodes"], "bytes": frozen["bytes"], "visits": self._visits}
-        return {"entries": len(self._index), "tested": 0, "visited": 0, **sizes}
+        work = {"tested": frozen["tested"], "visited": frozen["answered"]}
+        return {"entries": len(self._index), **work, **sizes}
 
 
 class FlatScan(FrozenATree):

@@ -1,4 +1,5 @@
 """Compiles pulled subexpressions to programs and numbers the slots that they ask (programs.pxd)."""
+from libc.math cimport sqrtf
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
@@ -140,6 +141,8 @@ cdef void rank_children(
         if kind == NORMAL_AND:
             ends = 1 - ends
         item.first = draft.test_costs[item.second] / max(ends, <float>1e-6)
+        if asks_slot(draft, programs, item.second):
+            item.first /= sqrtf(<float>max(draft.uses[item.second], <uint32_t>1))
         programs.ranked.push_back(item)
     sort(programs.ranked.end() - count, programs.ranked.end())
 

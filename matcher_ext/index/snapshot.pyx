@@ -127,6 +127,16 @@ cdef class Snapshot(PlanBuffer):
             match_visit(&self.plan, &self.catalog.table, &holder.scratch)
         return holder
 
+    def stats(self):
+        """Sizes, and the work of all matches that have ended: predicates `tested` by themselves,
+        slots `answered`."""
+        cdef ScratchHolder holder
+        cdef uint64_t tested = 0, answered = 0
+        for holder in list(self.pool):
+            tested += holder.scratch.tested
+            answered += holder.scratch.answered
+        return {**PlanBuffer.stats(self), "tested": tested, "answered": answered}
+
     def unknown_attributes(self, visit):
         """Lists names in the visit that the catalogue does not have; matching ignores them."""
         return tuple(name for name in visit if name not in self.catalog.numbers)

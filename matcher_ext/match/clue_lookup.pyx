@@ -2,7 +2,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort, unique
 
-from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, set_bit
+from matcher_ext.machine.bitmaps cimport clear_bit, fetch_line, fill_bits, get_bit, set_bit
 from matcher_ext.machine.hashing cimport mix
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.machine.probing cimport first_place, next_place
@@ -132,6 +132,11 @@ cdef void test_candidates(
             fetch_line(&tests.predicates[leaves[i + 2 * AHEAD]])
         if i + AHEAD < count:
             fetch_operands(tests, leaves[i + AHEAD])
+        # Another row has listed it, and it was found true (if negated, not true): of a host and
+        # what it is under, of a network in another.
+        if get_bit(scratch.bits.data(), leaves[i]) != (leaves[i] >= index.negated):
+            continue
+        scratch.tested += 1
         truth = TRUE == test_predicate(
             tests, &tests.predicates[leaves[i]], table, &scratch.visit
         )
@@ -183,6 +188,7 @@ cdef void fill_lazy(
     cdef uint32_t end = role.starts[<int>GROUPS]
     cdef PredicateView tests = pushed_tests(plan, attribute)
     cdef uint32_t leaf
+    scratch.tested += plain - role.starts[<int>G_LAZY]
     for leaf in range(role.starts[<int>G_LAZY], plain):
         if TRUE == test_predicate(tests, &tests.predicates[leaf], table, &scratch.visit):
             set_bit(scratch.bits.data(), leaf)

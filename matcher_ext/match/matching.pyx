@@ -37,6 +37,7 @@ cdef void open_scratch(const Plan* plan, Scratch* scratch) noexcept nogil:
     )
     scratch.turns.assign(totals.turns // 64 + 1, 0)
     scratch.direct = 0
+    scratch.tested = scratch.answered = 0
     open_walk(&plan.routes.routes, &scratch.walk)
     scratch.answered_by = NULL
     scratch.wants_paths = False

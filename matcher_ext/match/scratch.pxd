@@ -66,3 +66,6 @@ cdef cppclass Scratch:
     const Meaning* meanings
     const uint32_t* meaning_of  # .. by slot: 1 + the place of its meaning
     bint wants_paths            # of what matched: asks for the reach behind each
+    # Counted work, of all visits.
+    uint64_t tested             # predicates that were tested by themselves
+    uint64_t answered           # slots whose truth was found out

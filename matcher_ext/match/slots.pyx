@@ -28,6 +28,7 @@ cdef bint ask_leaf(
     cdef bint truth = TRUE == test_predicate(
         plan.tests, lazy_test(plan, leaf), table, &scratch.visit
     )
+    scratch.tested += 1
     return note_asked(scratch, leaf - plan.totals.filled, truth)
 
 
@@ -37,6 +38,7 @@ cdef bint ask_slot(
     cdef uint32_t memo = atom - plan.totals.filled
     cdef uint32_t slot = atom - plan.totals.leaves
     cdef bint truth
+    scratch.answered += 1
     if scratch.memos[memo] == IS_REPLACED:      # and so among those asked already
         truth = ask_meaning(table, scratch, slot)
         scratch.memos[memo] = IS_TRUE if truth else IS_FALSE

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from bench import paper_report, papers
+from bench.paper_cover import count_least
+from bench.paper_figures import list_studies
 from bench.paper_report import bound_visits, judge
 from bench.paper_sharing import count_sharing
-from bench.paper_studies import MATCH, Contestant, Study, list_studies
+from bench.paper_studies import MATCH, Contestant, Study, Sweep
 from bench.paper_workloads import (
     MAKERS,
     Made,
@@ -48,7 +50,8 @@ def test_sharing_counts_each_subexpression_at_its_level() -> None:
 def tiny_study() -> Study:
     points = {"20": {"make": "equalities", "subscriptions": 20, "visits": 3}}
     contestants = (Contestant("gryphon", "gryphon"), Contestant("scan", "scan"))
-    return Study("tiny", "a paper", "tiny", MATCH, "n", points, contestants, (("gryphon", "scan"),))
+    sweep = Sweep("n", points)
+    return Study("tiny", "a paper", "tiny", MATCH, sweep, contestants, (("gryphon", "scan"),))
 
 
 def test_a_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +65,7 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_out_of_memory_is_a_result(tmp_path: Path) -> None:
-    spec = {"make": "equalities", "subscriptions": 30_000, "visits": 1}
+    spec = {"make": "equalities", "subscriptions": 200_000, "visits": 1}
     cell = papers.describe_cell("scan", {}, spec, 0.01)
     program = (
         "import sys, json; from bench import papers; papers.ROOM_BYTES = 200 << 20;"
@@ -76,10 +79,21 @@ def test_the_sentence_says_whether_the_order_holds() -> None:
 
     def find(gryphon: float, scan: float) -> Any:
         values = (gryphon, scan)
-        return lambda _, number, __: {"match us": values[number], "refused": 0.0}
+        work = {"nodes visited": 1, "tests": 2, "MB": 3}
+        return lambda _, number, __: {"match us": values[number], "refused": 0.0, **work}
 
     assert "gryphon before scan holds: scan needs 2 times" in judge(study, find(1, 2)).lower()
-    assert "does not hold: scan needs 0.5 times" in judge(study, find(2, 1)).lower()
+    refuted = judge(study, find(2, 1)).lower()
+    assert "does not hold: scan needs 0.5 times" in refuted
+    assert "gryphon 1 visited, 2 tested, 3 mb" in refuted
+    assert "are equal" in judge(study, find(2, 2.01))
+
+
+def test_somebody_who_knows_all_answers_asks_for_the_matches_and_one_of_each_other() -> None:
+    subscriptions = [[0, 1], [1, 2], [2, 3], [2, 4]]
+    assert count_least(subscriptions, {0, 1}) == 3
+    assert count_least(subscriptions, set()) == 2
+    assert count_least(subscriptions, {0, 1, 2, 3, 4}) == 5
 
 
 @pytest.mark.parametrize("name", MAKERS)
