@@ -49,19 +49,23 @@ def open_visit_set(name: str, visits: int) -> VisitSet:
 def open_demo(visits: int) -> VisitSet:
     # Loads Django, which the other sets do not need.
     from bench import demo_exchange as demo
+    from exchange.demo.graph import build_graph
+    from exchange.demo.visit_table import make_day
+    from exchange.demo.visits import open_source
+    from exchange.serving.directory import INDEX_FILE
 
     now = datetime.now(UTC)
     directory = demo.open_exchange(demo.DEMO, CACHE)
     manifest = directory.read_manifest()
     assert manifest is not None
-    market = demo.make_market(demo.build_graph(demo.SEED, demo.DEMO.graph), demo.DEMO, now.date())
+    market = demo.make_market(build_graph(demo.SEED, demo.DEMO.graph), demo.DEMO, now.date())
     # A publisher's day has more or fewer visits than were asked for.
-    source = demo.open_source(demo.SEED, visits + visits // 10)
-    day = demo.make_day(source, now.date() - timedelta(days=1))
+    source = open_source(demo.SEED, visits + visits // 10)
+    day = make_day(source, now.date() - timedelta(days=1))
     return VisitSet(
         "demo",
         market.catalog,
-        Snapshot.open(directory.folder(manifest.snapshot_id) / demo.INDEX_FILE),
+        Snapshot.open(directory.folder(manifest.snapshot_id) / INDEX_FILE),
         day.slice(0, visits),
         [row.expression for row in market.campaigns.values()],
         {row.name: row.expression for row in market.audiences},

@@ -117,8 +117,8 @@ cdef const uint64_t* ask_leaf(
 cdef const uint64_t* ask_inner(
     Asker* asker, const Asked* node, bint wanted, uint64_t* out, uint32_t depth
 ) noexcept nogil:
-    """Joins children: `and` if all of them must be as wanted, else `or`. The first one's rows may be
-    in `out` already."""
+    """Joins children: `and` if all of them must be as wanted, else `or`. The first one's rows may
+    be in `out` already."""
     cdef const uint32_t* children = asker.question.children.data() + node.first
     cdef bint joins_all = (node.kind == ASKED_AND) == wanted
     cdef const uint64_t* rows = NULL
@@ -128,7 +128,9 @@ cdef const uint64_t* ask_inner(
         if rows == NULL:
             more = find_rows(asker, children[i], wanted, out, depth)
         else:
-            more = find_rows(asker, children[i], wanted, shelf_rows(&asker.levels, depth), depth + 1)
+            more = find_rows(
+                asker, children[i], wanted, shelf_rows(&asker.levels, depth), depth + 1
+            )
         if more == asker.zero:
             if joins_all:
                 return asker.zero

@@ -1,4 +1,4 @@
-"""Definitions that code answers: the rows of a block become visits again, and code is asked of each.
+"""Definitions that code answers: rows of a block become visits again, and code is asked of each.
 
 It gives the same result as matching, a thousand times slower. Answers are good for one call, since
 code may answer differently the next time; a block in which nothing needs code is never asked. Code

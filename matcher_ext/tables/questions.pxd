@@ -88,7 +88,7 @@ cdef void order_children(Question* question, uint32_t first) noexcept nogil
 cdef void add_entry(
     Question* question, const Table* table, uint32_t root, uint8_t plan, uint32_t source
 ) noexcept nogil
-# Lists entries by gate, once all are there: neighbours have the beginnings of their paths in common.
+# Lists entries by gate, once all are there: neighbours share the beginnings of their paths.
 cdef void index_gates(Question* question, const Table* table) noexcept nogil
 # Marks the nodes whose answers are worth keeping: entries of one gate ask for them
 # again. Memory that is written once and read once costs more than asking does.

@@ -158,8 +158,8 @@ cdef void count_false(
     Asker* asker, Stack* stack, const uint32_t* nodes, uint32_t count, uint64_t* lost,
     int64_t* results,
 ) noexcept nogil:
-    """Counts the lost rows of which any condition is false. A leaf's false ones follow from its true
-    ones; others are asked for."""
+    """Counts the lost rows of which any condition is false. A leaf's false ones follow from its
+    true ones; others are asked for."""
     cdef uint64_t* out = shelf_rows(&stack.truths, count + 1)
     cdef uint64_t* spare = shelf_rows(&stack.truths, count + 2)
     cdef const uint64_t* known

@@ -297,7 +297,7 @@ cdef class VisitTable:
 
     def user_sketches(self, index, *, kind="hll", lg_k=12, keys=None):
         """Returns a sketch of the users of each id that has any, as the bytes that Spark's
-        `hll_union_agg` (kind "hll") or `theta_union_agg` ("theta") merges. With `keys`, a mapping of
+        `hll_union_agg` (kind "hll") or `theta_union_agg` ("theta") merges. With `keys`, which map
         ids to campaigns, one for each campaign."""
         cdef BoundIndex bound = self._bind(index)
         lists = []

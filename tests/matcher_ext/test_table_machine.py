@@ -114,10 +114,10 @@ class TableMachine(RuleBasedStateMachine):
         )
         self.required = required
         self.links = list(LINKS)
-        self.rules = dict(zip((link[0] for link in LINKS), rules, strict=True))
+        self.edge_rules = dict(zip((link[0] for link in LINKS), rules, strict=True))
         self.bookings = dict(bookings)
         index = ATree(self.catalog)
-        for edge, text in self.rules.items():
+        for edge, text in self.edge_rules.items():
             index.define(f"edge.{edge}", text)
         index.set_routes(NAMES, LINKS, LABELS, list(PARTIES.values()), attribute="publisher")
         for reach in REACHES:
@@ -162,7 +162,7 @@ class TableMachine(RuleBasedStateMachine):
     @rule(edge=st.sampled_from(LINKS), text=texts())
     def change_edge(self, edge: tuple[int, int, int, int], text: str) -> None:
         self.live.define(f"edge.{edge[0]}", text)
-        self.rules[edge[0]] = text
+        self.edge_rules[edge[0]] = text
 
     @rule(kept=st.sets(st.sampled_from(LINKS), min_size=3))
     def change_graph(self, kept: set[tuple[int, int, int, int]]) -> None:
@@ -190,7 +190,7 @@ class TableMachine(RuleBasedStateMachine):
             met |= {
                 buyer
                 for edge, seller, buyer, _ in self.links
-                if seller in met and self.truth(self.rules[edge], row) is True
+                if seller in met and self.truth(self.edge_rules[edge], row) is True
             }
         return source is not None and party in met and party != source
 
@@ -198,7 +198,7 @@ class TableMachine(RuleBasedStateMachine):
         kind, *numbers = name.split(".")
         if kind == "reach":
             return self.is_reached(row, int(numbers[0]), int(numbers[1]))
-        return self.truth(self.rules[int(numbers[0])], row)
+        return self.truth(self.edge_rules[int(numbers[0])], row)
 
     def eligible(self, booked: Booked) -> set[int]:
         steps = [f"edge.{edge}" for edge in booked.path]
@@ -306,7 +306,7 @@ class TableMachine(RuleBasedStateMachine):
         is_open = {
             row
             for row in self.rows_here(Booked("US", (), None, "true"))
-            if self.truth(self.rules[11], row) is True
+            if self.truth(self.edge_rules[11], row) is True
         }
         assert (impact.visits, impact.open) == (self.weigh(met), self.weigh(is_open))
         assert impact.eligible == self.weigh(met & is_open)
