@@ -30,8 +30,8 @@ DEXIN's five reference algorithms and DEBS'07's variables are out of scope.
 
 *Knowing all answers*: what a greedy cover asks that knows them, over two events. It is no lower
 bound, the best cover may be smaller; how events come by their facts is ours, the paper does not
-say. Its own 7,761 and 7,037 evaluations (figure 4, 80,000 on 40,000) are below that row; we cannot say
-whether that is its events or something else.
+say. Its own 7,761 and 7,037 evaluations (figure 4, 80,000 on 40,000) are below that row; we cannot
+say whether that is its events or something else.
 """
 
 
