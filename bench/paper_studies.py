@@ -57,7 +57,8 @@ class Study:
 
 
 def size_of(spec: Spec) -> int:
-    return int(spec.get("expressions", spec.get("subscriptions", 0)))
+    size: int = spec.get("expressions") or spec.get("subscriptions") or 0
+    return size
 
 
 def named(*engines: str, most: Mapping[str, int] | None = None) -> tuple[Contestant, ...]:

@@ -1,8 +1,8 @@
 """Writes short-circuit programs (plan.pxd): pulled subexpressions as lists of tests with jumps.
 
 Tests are ordered by what they cost and how likely they end the matter: in an AND by
-cost / (1 - rate), in an OR by cost / rate (overlapping-subscriptions-debs07). A slot's answer is
-kept for the visit and counts for all that ask it, so what many share comes sooner: its cost is
+cost / (1 - rate), in an OR by cost / rate (overlapping-subscriptions-debs07). A slot's answer
+is kept for the visit and counts for all that ask it, so what many share comes sooner: its cost is
 divided by the root of their number, halfway between what one asker pays and an equal part.
 """
 from libc.stdint cimport uint8_t, uint32_t
