@@ -86,6 +86,7 @@ class ReportRun(models.Model):
 JOB_WORDS = {
     "eligibility": "eligible visits",
     "funnel": "where visits are lost",
+    "parity": "answers given again",
     "quarantine": "rows set aside",
     "reach": "people over days",
     "truth_rates": "how often conditions hold",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datasketches  # type: ignore[import-untyped]
+import datasketches
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
