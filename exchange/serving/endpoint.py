@@ -19,7 +19,7 @@ from exchange.serving.eligibility import (
 )
 from exchange.serving.eligibility import Steps as StepsTo
 from exchange.serving.http.messages import Request, Steps
-from exchange.serving.instruments import BATCH, ELIGIBILITY, TALLY
+from exchange.serving.instruments import BATCH, ELIGIBILITY, TALLY, Tally
 from exchange.serving.live import LiveSnapshot
 from exchange.serving.rates import Buckets
 from exchange.serving.requests import (
@@ -47,12 +47,16 @@ class EligibilityEndpoint:
     most_bytes = MAX_BODY_BYTES
 
     def __init__(
-        self, service: EligibilityService, visits_per_second: float = VISITS_PER_SECOND
+        self,
+        service: EligibilityService,
+        visits_per_second: float = VISITS_PER_SECOND,
+        tally: Tally = TALLY,
     ) -> None:
         self._service = service
         self._buckets = Buckets(visits_per_second)
-        self._desk = Desk(self._buckets.by_key, TALLY.at_desk)
-        self.batch = BatchEndpoint(service, self._buckets)
+        self._tally = tally
+        self._desk = Desk(self._buckets.by_key, tally.at_desk)
+        self.batch = BatchEndpoint(service, self._buckets, tally)
 
     def admit(self, request: Request) -> None:
         self._service.admit(request.authorization)
@@ -88,7 +92,7 @@ class EligibilityEndpoint:
         return self._note(started, answer)
 
     def _note(self, started: float, answer: Answer) -> bytes:
-        TALLY.add(self.name, time.perf_counter() - started, answer.parts)
+        self._tally.add(self.name, time.perf_counter() - started, answer.parts)
         return answer.body
 
 
@@ -99,10 +103,11 @@ class BatchEndpoint:
     methods: tuple[str, ...] = ("POST",)
     most_bytes = MAX_BATCH_BYTES
 
-    def __init__(self, service: EligibilityService, buckets: Buckets) -> None:
+    def __init__(self, service: EligibilityService, buckets: Buckets, tally: Tally) -> None:
         self._service = service
         self._buckets = buckets
-        self._desk = Desk(buckets.by_key, TALLY.of_batches)
+        self._tally = tally
+        self._desk = Desk(buckets.by_key, tally.of_batches)
 
     def admit(self, request: Request) -> None:
         self._service.admit(request.authorization)
@@ -144,7 +149,7 @@ class BatchEndpoint:
                 text, parts = yield from self._service.answer_one_of_many(
                     live, caller, given_back, now, pace
                 )
-                TALLY.add_parts(parts)
+                self._tally.add_parts(parts)
                 batch.add(text, len(parts))
             elif batch.left:
                 yield
@@ -156,7 +161,7 @@ class BatchEndpoint:
         visits = yield from count_all(requests)
         self._buckets.take(caller.key_hash, visits)
         answer = yield from self._service.answer_batch(caller, requests)
-        TALLY.add(self.name, time.perf_counter() - started, answer.parts)
+        self._tally.add(self.name, time.perf_counter() - started, answer.parts)
         return answer.body
 
 

@@ -1,8 +1,7 @@
 """Lists of a large market: every query looks at few rows, whatever is filtered and searched.
 
 The plans are Postgres's own (`EXPLAIN ANALYZE`) for the very queries that the pages make. The
-suite uses a market in which reading a whole table would show; the soak a million campaigns, with
-every query below 100 ms.
+suite uses a market in which reading a whole table would show; the soak a million campaigns.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ AS_IF_LARGE = """
     SET LOCAL enable_hashjoin = off;
     SET LOCAL enable_mergejoin = off
 """
-MOST_MILLISECONDS = 100
+# A block in memory takes about a microsecond, a row less: 100 ms at the most.
+MOST_ROWS_OF_A_MILLION, MOST_BLOCKS = 60_000, 60_000
 BIG = {"market_campaign", "market_booking"}
 FILL = """
 ALTER TABLE market_campaign DISABLE TRIGGER USER;
@@ -157,7 +157,7 @@ def plans_of(client: Client, address: str) -> Iterator[tuple[str, dict[str, Any]
         sql = query["sql"]
         if sql.startswith("SELECT") and any(table in sql for table in BIG):
             with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}")
                 (text,) = cursor.fetchone()
             plan = text if isinstance(text, list) else json.loads(text)
             yield sql, plan[0]
@@ -171,6 +171,11 @@ def rows_touched(node: dict[str, Any]) -> int:
         removed += node.get("Rows Removed by Index Recheck", 0)
         touched = int((node["Actual Rows"] + removed) * node["Actual Loops"])
     return max([touched, *(rows_touched(child) for child in node.get("Plans", []))])
+
+
+def blocks_touched(node: dict[str, Any]) -> int:
+    """Counts the blocks that a plan looked at, its children's included."""
+    return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])
 
 
 def enter(people: dict[str, User]) -> dict[str, Client]:
@@ -208,15 +213,16 @@ def test_no_list_reads_a_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.soak
 @pytest.mark.large
-def test_lists_of_a_million_campaigns_answer_within_100_ms() -> None:
-    """Measured by Postgres itself, the better of two runs: the machine has others to serve."""
+def test_no_list_of_a_million_campaigns_reads_much() -> None:
+    """Judges by rows and blocks, which are the same on a busy machine; `bench/pages.py` times."""
     parties = fill(1_000_000)
-    slow = []
+    greedy = []
     for name, client in readers(parties).items():
         for address in addresses(parties):
-            first = [plan["Execution Time"] for _, plan in plans_of(client, address)]
-            again = [plan["Execution Time"] for _, plan in plans_of(client, address)]
-            for number, times in enumerate(zip(first, again, strict=True)):
-                if min(times) > MOST_MILLISECONDS:
-                    slow.append(f"{name} {address}, query {number}: {min(times):.0f} ms")
-    assert not slow, "\n".join(slow)
+            for sql, plan in plans_of(client, address):
+                touched, blocks = rows_touched(plan["Plan"]), blocks_touched(plan["Plan"])
+                if touched > MOST_ROWS_OF_A_MILLION or blocks > MOST_BLOCKS:
+                    greedy.append(
+                        f"{name} {address}: {touched:,} rows, {blocks:,} blocks: {sql[:300]}"
+                    )
+    assert not greedy, "\n".join(greedy)

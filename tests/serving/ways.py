@@ -17,7 +17,7 @@ from exchange.serving.directory import hash_key
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Answer, Request, write_problem
-from exchange.serving.instruments import SECONDS, TALLY, Sums
+from exchange.serving.instruments import SECONDS, Sums, Tally
 from exchange.serving.kept import Kept
 from exchange.serving.problems import ProblemError
 from matcher_ext.serving import Counts, Desk
@@ -53,8 +53,10 @@ class Ways:
         self.service = service
         service.keep_answers(AnswerLog(Path(tempfile.gettempdir()), every=1, salt=b"x" * 32))
         self.counts = Counts(SECONDS)
-        self.compiled = EligibilityEndpoint(service, 1e12)
-        self.general = EligibilityEndpoint(service, 1e12)
+        # Another test's service may still flush the process's own tally in its thread.
+        self.tally = Tally()
+        self.compiled = EligibilityEndpoint(service, 1e12, self.tally)
+        self.general = EligibilityEndpoint(service, 1e12, self.tally)
         self.desk = Desk(self.compiled._buckets.by_key, self.counts)
         self.compiled.batch._desk = Desk(self.compiled._buckets.by_key, self.counts)
         for key in (HERALD_KEY, BOTH_KEY):
@@ -107,7 +109,7 @@ class Ways:
         return Left(reply.status.value, reply.headers, body, sums.matches, visits, bad, kept)
 
     def _take_sums(self) -> Sums:
-        sums, TALLY._sums = TALLY._sums, Sums()
+        sums, self.tally._sums = self.tally._sums, Sums()
         return sums
 
     def _take_counts(self) -> tuple[int, int, dict[str, int]]:
