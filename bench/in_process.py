@@ -25,6 +25,7 @@ from exchange.serving.eligibility import EligibilityService
 from exchange.serving.endpoint import EligibilityEndpoint
 from exchange.serving.http.messages import Request
 from exchange.serving.live import STAMPS
+from exchange.serving.memory import keep_freed_memory
 from exchange.serving.openrtb import read_impressions
 from exchange.serving.requests import (
     MAX_BATCH,
@@ -82,8 +83,10 @@ class Process:
         self.service.keep_answers(AnswerLog(answers, every=KEPT_EVERY, salt=b"benchmark"))
         self.endpoint = EligibilityEndpoint(self.service, NO_LIMIT)
         self.live = self.service.require_live()
+        # As the server does:
+        keep_freed_memory()
         gc.collect()
-        gc.freeze()  # as the server does
+        gc.freeze()
 
     def answer(self, request: Request) -> bytes:
         found = request.route.answer(request)

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from exchange.environment import SettingError
 from exchange.logs import JsonLogFormatter
 from exchange.serving.configuration import Configuration, read_configuration
+from exchange.serving.memory import keep_freed_memory
 
 logger = logging.getLogger("exchange.serving")
 
@@ -50,6 +51,7 @@ def main() -> int:
         return 2
     log_as_json(configuration.log_level)
     allow_many_connections()
+    keep_freed_memory()
     with shared_metrics(configuration.processes):
         # Imported before the first fork, so that a restarted child has everything loaded.
         import exchange.serving.application
