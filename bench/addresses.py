@@ -375,7 +375,8 @@ REHEARSED: dict[str, dict[str, Any]] = {
 
 
 def ask_rehearsal(name: str, person: User) -> Iterator[Question]:
-    """Of rows that the person could save, each with another rule than it has."""
+    """Asks for rehearsals of rows that the person could save, each with another rule than it
+    has."""
     slug = name.removesuffix("-new").removesuffix("-rehearse")
     if not may_edit(person, KINDS[slug].name):
         return
@@ -401,7 +402,8 @@ def ask_graph(name: str, person: User) -> Iterator[Question]:
 
 
 def ask_night(name: str, person: User) -> Iterator[Question]:
-    """Every report that the person has; a table's own pages need a night that was counted."""
+    """Asks for every report that the person has; a table's own pages need a night that was
+    counted."""
     is_of_table = name not in ("report-night", "report-night-picture")
     for slug, report in REPORTS.items():
         is_counted = find_night(report.job, table=report.table) is not None

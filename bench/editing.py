@@ -157,7 +157,7 @@ def measure_pages(name: str, campaigns: list[Any], client: Client) -> Times:
 
 
 def measure_matrix(campaigns: list[Any], client: Client) -> Times:
-    """Every hour of 25 days with 24 values of a text that the campaign asks for."""
+    """Measures every hour of 25 days with 24 values of a text that the campaign asks for."""
     from django.urls import reverse
 
     from bench.addresses import Question

@@ -188,7 +188,7 @@ def gather_partners(ranked: DataFrame) -> DataFrame:
 
 
 def compare_users(campaigns: pa.Table) -> pa.Table:
-    """For `applyInArrow`: the campaigns of one publisher in, rows of COMPARED out."""
+    """Compares the campaigns of one publisher, for `applyInArrow`, which gets rows of COMPARED."""
     rows = campaigns.to_pylist()
     place_of = {row["campaign_id"]: place for place, row in enumerate(rows)}
     weights = [weigh(row["sketches"]) for row in rows]

@@ -30,7 +30,7 @@ class Reach:
 
     @property
     def percent(self) -> float | None:
-        """Of what is wanted, how much the path lets by."""
+        """Gives the share of the wanted visits that the path lets by."""
         if self.wanted is None or self.eligible is None or not self.wanted:
             return None
         return 100 * self.eligible / self.wanted
@@ -48,8 +48,8 @@ class ReachCounter:
 
     @classmethod
     def open(cls, campaign: Campaign) -> Self | None:
-        """None if no night was counted yet, or the targeting no longer compiles. The campaign comes
-        with its advertiser."""
+        """Opens the sample for a campaign, which comes with its advertiser; gives None if no night
+        was counted yet, or if the targeting no longer compiles."""
         sample = open_sample()
         if sample is None:
             return None

@@ -33,7 +33,8 @@ class SampleRules:
         return np.equal(sample.publishers, place)
 
     def passes(self, edge: Edge) -> Rows:
-        """A rule that does not compile lets nothing by."""
+        """Finds the visits that an edge's rule lets by. A rule that does not compile lets nothing
+        by."""
         if edge.pk not in self._passing:
             try:
                 rule = self._reader.read(edge.expression, edge.seller.organisation_id)
@@ -44,5 +45,5 @@ class SampleRules:
         return self._passing[edge.pk]
 
     def along(self, publisher: Party, edges: Iterable[Edge]) -> Rows:
-        """Of the publisher's visits, those that every one of the edges lets by."""
+        """Finds the publisher's visits that every one of the edges lets by."""
         return reduce(np.logical_and, map(self.passes, edges), self.at(publisher))

@@ -66,7 +66,8 @@ class SoldThrough:
 
 
 def read_sold(person: User, publisher: Party, day: date | None) -> SoldThrough | None:
-    """None if no such night was counted. Whoever asks owns the publisher, or is the exchange's."""
+    """Reads what was sold through each edge of a publisher; gives None if no such night was
+    counted. Whoever asks owns the publisher, or is the exchange's."""
     night = find_night(FUNNEL.job, day)
     if night is None:
         return None

@@ -25,7 +25,7 @@ class TableParts:
     answered: Collection[str] = ()
 
     def is_same(self, other: TableParts) -> bool:
-        """Whether both are one state: each change makes another snapshot beside."""
+        """Tells whether both are one state: each change makes another snapshot beside."""
         return self.below is other.below and self.beside is other.beside
 
 

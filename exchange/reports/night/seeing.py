@@ -19,7 +19,7 @@ NOTHING = ds.scalar(False)
 
 
 def may_read(person: User, report: NightReport) -> bool:
-    """What holds nothing of others does not exist for them."""
+    """Tells whether a report exists for a person: what holds nothing of theirs does not."""
     return report.sees != Sees.NOBODY or is_exchange_operator(person)
 
 
@@ -66,7 +66,7 @@ def own_publishers(person: User) -> list[str]:
 
 
 def is_draft(person: User, column: str = "campaign_id") -> ds.Expression:
-    """Campaigns that are drafts by now are their advertiser's again."""
+    """Finds rows of campaigns that are drafts by now: those are their advertiser's alone again."""
     booked = Booking.objects.order_by().filter(
         publisher__in=owned(Party.objects.publishers().order_by(), person),
         campaign__status=Campaign.Status.DRAFT,

@@ -57,7 +57,7 @@ class NightForm(ListFilter):
             )
 
     def find_campaign(self) -> Campaign | None:
-        """The one that a link names, if the person may ask about it."""
+        """Finds the campaign that a link names, if the person may ask about it."""
         number = str(self.data.get("campaign", ""))
         if not number.isdecimal() or len(number) > ID_DIGITS:
             return None

@@ -41,7 +41,7 @@ class PathsForm(forms.Form):
         offer_parties(self, "publisher", Party.objects.publishers())
 
     def clean_visit(self) -> GivenVisit | None:
-        """Of a bid request, its first impression."""
+        """Reads the visit that was pasted; of a bid request, its first impression."""
         text = self.cleaned_data["visit"].replace("\r\n", "\n")
         if not text.strip():
             return None

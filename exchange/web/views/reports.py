@@ -85,7 +85,7 @@ def download_csv(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def show_figures(request: HttpRequest) -> HttpResponse:
-    """Why the editor, the reports and the servers say different numbers."""
+    """Shows why the editor, the reports and the servers say different numbers."""
     return render(request, "reports/figures.html", {"document": read_document("figures.md")})
 
 
