@@ -15,7 +15,7 @@ from functools import lru_cache, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from exchange.market.models import Attribute, Campaign, Party
+from exchange.market.models import Attribute, Campaign, Edge, Party
 from exchange.reading.drafted_market import Draft, DraftedMarket, Way
 from exchange.reports.sample_counting import Counter, Rows, Truths
 from targeting import Expression
@@ -96,6 +96,13 @@ class SampledMarket(DraftedMarket):
         if edge_id not in self._passing:
             self._passing[edge_id] = np.packbits(self._judge_true(self.read_rule(edge_id)))
         return unpack(self._passing[edge_id], len(self.sample))
+
+    def passes_all(self, edges: Sequence[Edge]) -> Rows:
+        """Tells of which rows of the whole sample all rules are true; of none without an edge. The
+        edges come with their sellers."""
+        self._edges |= {edge.pk: edge for edge in edges if edge.pk not in self._edges}
+        passed = np.full(len(self.sample), bool(edges))
+        return reduce(np.logical_and, (self.passes(edge.pk) for edge in edges), passed)
 
     def _ask_wanted(self, campaign: Campaign) -> NDArray[np.uint8]:
         return np.packbits(self._judge_true(self.read_campaign(campaign)))
