@@ -67,8 +67,8 @@ def any_row(booking_id: int, party: int, bid_cpm: float) -> BookingRow:
 
 
 def make_snapshot(directory: SnapshotDirectory) -> None:
-    """Bookings on any path, whose order depends on the visit, among others that have their own; an
-    entry for each attribute, so that what is read of a visit shows in its answer."""
+    """Makes bookings on any path, whose order depends on the visit, among others that have their
+    own; an entry for each attribute, so that what is read of a visit shows in its answer."""
     index = ATree(CATALOG)
     rules = ("geo.country = 'FRA' or user.age > 30", "device.type != 'ctv'", "true", "true", "true")
     for number, rule in enumerate(rules, 1):
@@ -113,7 +113,8 @@ def make_snapshot(directory: SnapshotDirectory) -> None:
 
 
 def make_delta() -> Delta:
-    """Some bookings changed, ended and came; one of them takes any path. One edge has closed."""
+    """Makes a delta in which some bookings changed, ended and came; one of them takes any path. One
+    edge has closed."""
     entries = (
         DeltaEntry(any_row(4, GLOBEX, 20.0), "@reach.4.4 and geo.country is present"),
         DeltaEntry(row(12, net_cpm=4.5), "true"),
@@ -147,7 +148,7 @@ class BothWays:
         return self.service.require_live()
 
     def is_compiled(self, body: bytes, key: str = HERALD_KEY) -> bool:
-        """Whether the compiled way answered; if so, the general way must say the same."""
+        """Tells whether the compiled way answered; if so, the general way must say the same."""
         header = f"Api-Key {key}"
         desk = self.endpoint._desk
         found = desk.answer(self.live.answers, self.service.passes, header, body)
@@ -275,7 +276,7 @@ def test_visits_of_every_shape(
 
 
 def test_names_with_a_character_that_needs_an_escape_at_any_place(ways: BothWays) -> None:
-    """They are written into warnings, and looked at eight bytes at a time."""
+    """Tries names that are written into warnings, and looked at eight bytes at a time."""
     for length in range(1, 20):
         names = ["~" * place + sign + "~" * (length - place - 1)
                  for place in range(length) for sign in '"\\\n\x1f\x20!#[]\x7f\x80é']  # fmt: skip
@@ -441,7 +442,7 @@ bid_values = (
 
 @st.composite
 def bid_requests(draw: st.DrawFn) -> dict[str, Any]:
-    """The usual one with a few values exchanged, moved into `ext`, or gone."""
+    """Draws the usual one with a few values exchanged, moved into `ext`, or gone."""
     request = bid_request()
     for _ in range(draw(st.integers(0, 4))):
         *above, last = draw(st.sampled_from(sorted(paths_of(request), key=str)))
@@ -488,8 +489,8 @@ def test_batches_of_every_shape(ways: BothWays, requests: list[Any]) -> None:
 
 
 def test_a_request_that_is_given_back_leaves_nothing_in_its_batch(ways: BothWays) -> None:
-    """Here the last imp's id is one that only Python can write: those before it are answered, and
-    then are not."""
+    """Sends a last imp whose id only Python can write: those before it are answered, and then are
+    not."""
     halves = {"bid_request": {"imp": [{"instl": "x"}, {}, {"id": True}]}}
     counts = Counts([1.0])
     desk = Desk(ways.endpoint._buckets.by_key, counts)
@@ -509,7 +510,7 @@ def test_a_request_that_is_given_back_leaves_nothing_in_its_batch(ways: BothWays
 
 
 def test_a_batch_stops_behind_the_request_that_was_too_much(ways: BothWays) -> None:
-    """However fast it is: the same batch is not refused today and answered tomorrow."""
+    """Stops however fast it is: the same batch is not refused today and answered tomorrow."""
     caller = ways.service.admit(f"Api-Key {HERALD_KEY}")
     body = encode({"requests": [{"bid_request": {"imp": [{}] * 25}}] * 45})
     expected = too_much_to_say().body()
