@@ -25,7 +25,7 @@ from bench.pages import describe_market, read_clock, send
 if TYPE_CHECKING:
     from django.test import Client
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
 SIZE = replace(LARGE, campaigns=25_000, waves=4)
 SAMPLED = 200_000
@@ -130,7 +130,7 @@ def measure(login: str) -> Iterator[Times]:
 def measure_impact(campaigns: list[Any], client: Client) -> Times:
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
     times = Times("live impact", [], [])
     address = reverse("expression-impact")
@@ -146,7 +146,7 @@ def measure_impact(campaigns: list[Any], client: Client) -> Times:
 def measure_pages(name: str, campaigns: list[Any], client: Client) -> Times:
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
     times = Times(name, [], [])
     for campaign in campaigns:
@@ -160,7 +160,7 @@ def measure_matrix(campaigns: list[Any], client: Client) -> Times:
     """Measures every hour of 25 days with 24 values of a text that the campaign asks for."""
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
     from exchange.market.catalog import load_catalog
 
     catalog = load_catalog()

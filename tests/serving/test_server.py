@@ -272,7 +272,7 @@ def test_ends_when_it_is_told_to_also_while_its_processes_die(
 def test_the_end_of_a_process_that_is_not_its_own_means_nothing(
     published: SnapshotDirectory,
 ) -> None:
-    """Ends a shell that became this program, like an orphan in a container."""
+    """Ends a child that a shell left, which became this program: like an orphan in a container."""
     server = start_server(published)
     server.running.stop()
     command = f"sleep 0.2 & exec {sys.executable} -m exchange.serving"
