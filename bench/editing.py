@@ -1,4 +1,5 @@
-"""What somebody waits for who works on one campaign: live impact, offers, test bench and paths.
+"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench and
+paths.
 
 100,000 campaigns over 57,000 edges in a Postgres of its own, and a night's sample of 200,000
 visits, so that every figure is counted. Times are those of `pages`: processor time of this process

@@ -1,4 +1,5 @@
-"""Tables of a night of a large exchange, as the jobs commit them, for the pages that read them.
+"""Makes tables of a night of a large exchange, as the jobs commit them, for the pages that read
+them.
 
 Each campaign has a row in every window of reach and on every day of the forecast, a booking with
 three steps and a partner. Nothing is counted here: figures are made of the campaigns' numbers, so

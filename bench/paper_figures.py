@@ -1,4 +1,4 @@
-"""The studies of the five papers, figure by figure, at this machine's sizes times a scale."""
+"""Lists the studies of the five papers, figure by figure, at this machine's sizes times a scale."""
 
 from __future__ import annotations
 

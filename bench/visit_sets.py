@@ -1,4 +1,4 @@
-"""Exchanges with a log of visits in Arrow, by name: what `bench.visits` prepares and asks.
+"""Opens exchanges with a log of visits in Arrow, by name: what `bench.visits` prepares and asks.
 
     demo            the exchange that `make run` loads, and a day of its log: 74 attributes
     r3k, r100k, r1m bench/exchange_graph.py, a third of the bookings under each routing policy;

@@ -1,4 +1,5 @@
-"""Visits prepared once, asked many times, beside `count_batch` and DuckDB: `bench visits`.
+"""Measures visits that are prepared once and asked many times, beside `count_batch` and DuckDB:
+`bench visits`.
 
 Microseconds of the processor a visit, or milliseconds where a line says so; the best of several
 rounds in which all take turns. The demo is the exchange that `make run` loads with a day of its

@@ -1,4 +1,4 @@
-"""What bookings consist of, as texts: the edges of a path and the conditions of a campaign.
+"""Lists what bookings consist of, as texts: the edges of a path and the conditions of a campaign.
 
 A table tells a booking's conditions with what each of them blocks; one without a row tells nothing
 else. Each worker words a booking once, when it first meets a visit for it.

@@ -1,4 +1,4 @@
-"""The compiled index inside Spark's Python workers.
+"""Opens the compiled index inside Spark's Python workers.
 
 Each worker process maps the snapshot once, after checking that it is the one the driver meant.
 """

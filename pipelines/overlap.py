@@ -1,4 +1,4 @@
-"""Job: which campaigns are eligible for the same visits, and the same people, at a publisher.
+"""Job: finds which campaigns are eligible for the same visits, and the same people, at a publisher.
 
     partners   publisher, campaign: the 50 others that share most visits with it, at least 20
     alone      publisher, campaign: its visits, and those that no other campaign was eligible for

@@ -1,4 +1,4 @@
-"""Sketches of users, made for all users of a batch at once.
+"""Makes sketches of users, for all users of a batch at once.
 
 An HLL sketch has the bytes of Apache DataSketches (HLL_8, family 7), so that Spark unites and
 estimates what is written here. A theta sketch is the smallest hashes of a set and the bound below

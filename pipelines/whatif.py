@@ -1,4 +1,4 @@
-"""Job: what a draft would gain and lose, on the same visits, with flights left out.
+"""Job: counts what a draft would gain and lose, on the same visits, with flights left out.
 
     python -m pipelines whatif .. --campaign 7 --expression "user.age >= 18"
     python -m pipelines whatif .. --edge 17 --expression "geo.country != 'FRA'"

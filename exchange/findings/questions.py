@@ -1,5 +1,5 @@
-"""Questions to the owner of an edge: asked by those whose booking it keeps visits from, settled by
-those who may change it."""
+"""Keeps questions to the owner of an edge: asked by those whose booking it keeps visits from,
+settled by those who may change it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The difference of two builds in eligible visits: both counted on the newest night's sample, each
-as it was built, flights included. Visits a day of a campaign, over its publishers."""
+"""Compares two builds in eligible visits: both counted on the newest night's sample, each as it was
+built, flights included. Visits a day of a campaign, over its publishers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The market as if one thing were saved otherwise: its names, its edges, and bookings' ways.
+"""Reads the market as if one thing were saved otherwise: its names, its edges, and bookings' ways.
 
 Without a draft it is the market as it is saved. Nothing is counted here. Not thread-safe.
 """

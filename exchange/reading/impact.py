@@ -1,4 +1,4 @@
-"""What an expression that is being written reaches, by the newest night's sample of visits.
+"""Counts what an expression that is being written reaches, by the newest night's sample of visits.
 
     targeting   visits that it is true of, whoever's
     booked      those of them at publishers that the campaign is booked with

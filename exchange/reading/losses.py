@@ -1,4 +1,4 @@
-"""Where the visits of one booking stay, on the newest night's sample, with the market of now.
+"""Finds where the visits of one booking stay, on the newest night's sample, with the market of now.
 
     visits at the publisher -> edge -> edge -> .. -> condition of the campaign -> .. -> eligible
 

@@ -1,4 +1,5 @@
-"""The steps of a run, from the market at the day's end to the check of bookings, and their states.
+"""Reads the steps of a run, from the market at the day's end to the check of bookings, and their
+states.
 
     snapshot -> count -> load -> truth rates -> findings
 

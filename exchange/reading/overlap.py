@@ -1,4 +1,5 @@
-"""Which of some campaigns are eligible for the same visits and users, and what each has alone.
+"""Finds which of some campaigns are eligible for the same visits and users, and what each has
+alone.
 
 By the night's tables where it counted them, else by the sample. The tables keep pairs of 20 visits
 or more, the 50 largest of each campaign at a publisher: others are not known. Users of several

@@ -1,5 +1,5 @@
-"""What saving a draft would do to bookings, counted on the newest night's sample before it is
-saved: visits a day before and after, bookings that stop, rules that begin to contradict.
+"""Rehearses what saving a draft would do to bookings, counted on the newest night's sample before
+it is saved: visits a day before and after, bookings that stop, rules that begin to contradict.
 
 Only bookings that the person may see are told, and summed up: how others' visits react to a rule
 would tell what others target. Sums count each visit once, however many bookings may take it.

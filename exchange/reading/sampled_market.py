@@ -1,5 +1,5 @@
-"""The market on the newest night's sample: which of its visits each booking is eligible for, as
-the market is saved, or as if one thing were saved otherwise.
+"""Asks the market on the newest night's sample: which of its visits each booking is eligible for,
+as the market is saved, or as if one thing were saved otherwise.
 
     at the publisher  ->  the rules of the path  ->  the campaign        rows of the publisher only
 

@@ -1,4 +1,4 @@
-"""What a publisher sells through each of its edges, by the night's funnels.
+"""Reads what a publisher sells through each of its edges, by the night's funnels.
 
 A booking belongs to the edge that its path begins with. A visit counts once for each booking that
 it is on its way to, as in all sums over bookings.

@@ -1,5 +1,5 @@
-"""A booking's eligible visits of the last 45 days by the nightly count, with every change of what
-it depends on: its campaign, itself, the edges that it may take, and their audiences and lists.
+"""Reads a booking's eligible visits of the last 45 days by the nightly count, with every change of
+what it depends on: its campaign, itself, the edges that it may take, and their audiences and lists.
 
 Changes are told as far as the person may read them. A change of an audience or list that is used
 only by a rule which the person may not read is told as a change of that rule: its name would tell

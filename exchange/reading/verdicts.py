@@ -1,5 +1,5 @@
-"""The verdict of why-not in one sentence, for one reader: conditions that they may not read are
-left out, names of edges are not."""
+"""Puts the verdict of why-not in one sentence, for one reader: conditions that they may not read
+are left out, names of edges are not."""
 
 from __future__ import annotations
 

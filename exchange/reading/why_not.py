@@ -1,5 +1,5 @@
-"""Why a booking does not serve, or serves so little: the verdict, what it rests on, and the change
-that did it. Now, on the newest night's sample, or on one night, by what that night counted.
+"""Finds why a booking does not serve, or serves so little: the verdict, what it rests on, and the
+change that did it. Now, on the newest night's sample, or on one night, by what that night counted.
 
 A change did it if, with the version before, more visits would be eligible, all else being as now.
 """

@@ -1,4 +1,4 @@
-"""A form's rehearsal: what saving it would do, while it is filled in and once more on the save.
+"""Rehearses a form: what saving it would do, while it is filled in and once more on the save.
 
 A save that would stop more bookings than the person's organisation lets pass unasked needs a tick.
 The tick says how many were seen to stop: if meanwhile it would be more, it is asked again.

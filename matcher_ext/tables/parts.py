@@ -1,4 +1,5 @@
-"""What an index says of itself to whoever reads its expressions instead of matching with it."""
+"""Holds what an index says of itself to whoever reads its expressions instead of matching with
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table answers, as values."""
+"""Holds what a table answers, as plain values."""
 
 from __future__ import annotations
 

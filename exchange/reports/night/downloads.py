@@ -1,4 +1,4 @@
-"""The rows of a question as CSV, streamed, and as a Parquet file: redacted as the page is.
+"""Writes the rows of a question as CSV, streamed, and as a Parquet file: redacted as the page is.
 
 CSV is for spreadsheets: names stand beside numbers, users that are too few read "< 10". Parquet is
 for notebooks: the table's own columns and types; such users are null, `users_below` says below

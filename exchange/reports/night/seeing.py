@@ -1,4 +1,5 @@
-"""Who sees which rows of a night's table, and how much of them: the redaction of all reports.
+"""Decides who sees which rows of a night's table, and how much of them: the redaction of all
+reports.
 
 Whose a campaign, a publisher or an edge is says `market.visibility`; here it becomes a condition on
 the columns of a table. Rows are redacted while they are read, before anything sorts or sums them;

@@ -1,4 +1,5 @@
-"""The form of the test bench: a field for each attribute that is asked for, or a visit as text."""
+"""Makes the form of the test bench: a field for each attribute that is asked for, or a visit as
+text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the page of a night's report takes from its address: the day, and what narrows its rows."""
+"""Reads what the page of a night's report takes from its address: the day, and what narrows its
+rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How pages write figures of the sample: visits a day, and changes in percent."""
+"""Writes figures of the sample: visits a day, and changes in percent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The test bench: a visit is tried on a campaign, edge by edge, before or after it is saved as a
-test. Its form is filled with a visit that matches, or with one from the sample."""
+"""Shows the test bench: a visit is tried on a campaign, edge by edge, before or after it is saved
+as a test. Its form is filled with a visit that matches, or with one from the sample."""
 
 from __future__ import annotations
 

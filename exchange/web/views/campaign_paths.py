@@ -1,5 +1,5 @@
-"""The paths of a campaign: the ways from a publisher to its advertiser, compared side by side, and
-for a visit the edges that refuse it."""
+"""Shows the paths of a campaign: the ways from a publisher to its advertiser, compared side by
+side, and for a visit the edges that refuse it."""
 
 from __future__ import annotations
 

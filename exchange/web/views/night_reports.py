@@ -1,5 +1,5 @@
-"""The catalogue of reports, and the page of each of the night's tables: filters in the address, a
-chart, the rows behind it, downloads, and the code that opens it in a notebook."""
+"""Shows the catalogue of reports, and the page of each of the night's tables: filters in the
+address, a chart, the rows behind it, downloads, and the code that opens it in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overlap of campaigns: a matrix of those that the address names, and the same as CSV."""
+"""Shows the overlap of campaigns: a matrix of those that the address names, and the same as CSV."""
 
 from __future__ import annotations
 

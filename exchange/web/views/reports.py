@@ -1,5 +1,5 @@
-"""The analyst's page of eligible visits by day, publisher and campaign, its download, and the page
-about why figures differ."""
+"""Shows the analyst's page of eligible visits by day, publisher and campaign, its download, and the
+page about why figures differ."""
 
 from __future__ import annotations
 

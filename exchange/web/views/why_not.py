@@ -1,5 +1,5 @@
-"""Why a campaign does not serve at a publisher, or serves so little: now, or on a counted night;
-and the question to whoever owns the edge that is in the way."""
+"""Shows why a campaign does not serve at a publisher, or serves so little: now, or on a counted
+night; and the question to whoever owns the edge that is in the way."""
 
 from __future__ import annotations
 

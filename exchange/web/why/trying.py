@@ -1,5 +1,5 @@
-"""What was tried: some conditions dropped, others letting by what misses a value, on the sample;
-and the targeting that would do the same, to go on with in the editor."""
+"""Counts what was tried: some conditions dropped, others letting by what misses a value, on the
+sample; and the targeting that would do the same, to go on with in the editor."""
 
 from __future__ import annotations
 
