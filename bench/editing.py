@@ -1,4 +1,5 @@
-"""What somebody waits for who works on one campaign: live impact, offers, test bench and paths.
+"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench and
+paths.
 
 100,000 campaigns over 57,000 edges in a Postgres of its own, and a night's sample of 200,000
 visits, so that every figure is counted. Times are those of `pages`: processor time of this process
@@ -25,7 +26,7 @@ from bench.pages import describe_market, read_clock, send
 if TYPE_CHECKING:
     from django.test import Client
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
 SIZE = replace(LARGE, campaigns=25_000, waves=4)
 SAMPLED = 200_000
@@ -130,7 +131,7 @@ def measure(login: str) -> Iterator[Times]:
 def measure_impact(campaigns: list[Any], client: Client) -> Times:
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
     times = Times("live impact", [], [])
     address = reverse("expression-impact")
@@ -146,7 +147,7 @@ def measure_impact(campaigns: list[Any], client: Client) -> Times:
 def measure_pages(name: str, campaigns: list[Any], client: Client) -> Times:
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
     times = Times(name, [], [])
     for campaign in campaigns:
@@ -157,10 +158,10 @@ def measure_pages(name: str, campaigns: list[Any], client: Client) -> Times:
 
 
 def measure_matrix(campaigns: list[Any], client: Client) -> Times:
-    """Every hour of 25 days with 24 values of a text that the campaign asks for."""
+    """Measures every hour of 25 days with 24 values of a text that the campaign asks for."""
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
     from exchange.market.catalog import load_catalog
 
     catalog = load_catalog()

@@ -1,4 +1,5 @@
-"""Tables of a night of a large exchange, as the jobs commit them, for the pages that read them.
+"""Makes tables of a night of a large exchange, as the jobs commit them, for the pages that read
+them.
 
 Each campaign has a row in every window of reach and on every day of the forecast, a booking with
 three steps and a partner. Nothing is counted here: figures are made of the campaigns' numbers, so
@@ -22,7 +23,7 @@ WINDOWS, AHEAD, STEPS = (1, 7, 28), 7, 3
 
 
 def write_nights(out: Path, day: date, ids: Sequence[int], publishers: Sequence[str]) -> None:
-    """Of these campaigns at these publishers."""
+    """Writes a night of these campaigns at these publishers."""
     campaigns = np.array(ids, dtype=np.int64)
     write_job(out, "reach", day, {"reach": make_reach(campaigns)})
     write_job(out, "funnel", day, {"steps": make_steps(campaigns, publishers)})
@@ -123,7 +124,8 @@ def write_job(out: Path, job: str, day: date, tables: dict[str, dict[str, Any]])
 
 
 def write_table(folder: Path, name: str, columns: dict[str, Any]) -> dict[str, Any]:
-    """In files by a hash of rows, as Spark leaves them: no file is about some campaigns only."""
+    """Writes a table in files by a hash of rows, as Spark leaves them: no file is about some
+    campaigns only."""
     rows = pa.table(columns)
     place = np.random.default_rng(1).integers(0, FILES, rows.num_rows)
     names = []

@@ -27,7 +27,7 @@ from bench.large_market import large_market
 if TYPE_CHECKING:
     from django.test import Client
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
 
 VIEWS = 4
 LIMIT_MS = 200

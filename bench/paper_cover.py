@@ -1,4 +1,5 @@
-"""How few predicates decide all subscriptions of an event, for somebody who knows the answers.
+"""Counts how few predicates decide all subscriptions of an event, for somebody who knows the
+answers.
 
 What matches needs all of its predicates; of what does not, one false one will do. The fewest are a
 set cover, which is hard, so they are taken greedily: the predicate that decides most comes first.

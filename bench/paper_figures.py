@@ -1,4 +1,4 @@
-"""The studies of the five papers, figure by figure, at this machine's sizes times a scale."""
+"""Lists the studies of the five papers, figure by figure, at this machine's sizes times a scale."""
 
 from __future__ import annotations
 
@@ -203,7 +203,8 @@ def list_dexin(scale: float) -> list[Study]:
 
 
 def list_facts(scale: float) -> list[Study]:
-    """The paper's own numbers: 2,000 to 80,000 subscriptions of 2,000 to 40,000 predicates."""
+    """Lists the studies with the paper's own numbers: 2,000 to 80,000 subscriptions of 2,000 to
+    40,000 predicates."""
     sizes = scaled(scale, 2000, 20_000, 80_000)
     many, few, most = round(20_000 * scale), round(5000 * scale), round(40_000 * scale)
     some = {"subscriptions": many, "predicates": few}

@@ -38,7 +38,7 @@ say whether that is its events or something else.
 def write_report(
     studies: list[Study], find: Find, scale: float, *, draws: bool, sharing: str = ""
 ) -> str:
-    """`sharing` is what stands before the A-Tree paper's other figures."""
+    """Writes the whole report; `sharing` is what stands before the A-Tree paper's other figures."""
     parts = [HEAD.format(scale=scale), describe_sizes(studies, find)]
     for paper in dict.fromkeys(study.paper for study in studies):
         own = [study for study in studies if study.paper == paper]
@@ -52,7 +52,7 @@ def write_report(
 
 
 def describe_sizes(studies: list[Study], find: Find) -> str:
-    """The largest set that each engine was measured on."""
+    """Says how large the largest set was that each engine was measured on."""
     largest: dict[str, int] = {}
     for study in studies:
         for number, contestant in enumerate(study.contestants):
@@ -90,7 +90,8 @@ def show(study: Study, result: Result | None) -> str:
 
 
 def judge(study: Study, find: Find) -> str:
-    """One sentence: does the paper's order hold here, and by what ratio? If not, why."""
+    """Judges in one sentence whether the paper's order holds here, and by what ratio; if not,
+    why."""
     if not study.order:
         return f"{begin(study.metric)} {describe_growth(study, find)}."
     verdicts = [compare(study, find, *pair) for pair in study.order]
@@ -121,7 +122,7 @@ def compare(study: Study, find: Find, better: str, worse: str) -> str:
 
 
 def describe_work(study: Study, find: Find) -> str:
-    """The counted work behind times, at the last point that all compared engines took."""
+    """Tells the counted work behind times, at the last point that all compared engines took."""
     if study.metric != MATCH:
         return ""
     compared = {name for pair in study.order for name in pair}

@@ -1,4 +1,5 @@
-"""What a study of a paper is: a figure or a table, as cells of one engine on one workload each.
+"""Declares what a study of a paper is: a figure or a table, as cells of one engine on one workload
+each.
 
 The studies themselves are in bench/paper_figures.py.
 """

@@ -176,7 +176,7 @@ def warm_up(spark: SparkSession, order: DayOrder) -> None:
 
 
 def read_only(spark: SparkSession, order: DayOrder) -> None:
-    """Does what every job does before it asks: reads, judges, moves to Python."""
+    """Reads, judges and moves rows to Python, as every job does before it asks."""
     day = DayInput(spark, order)
     day.map_visits(count_rows, ROWS).agg(sf.sum("rows")).collect()
     day.close()
@@ -282,7 +282,7 @@ def rate_spark_sql(spark: SparkSession, texts: Mapping[str, Expression], rows: p
 
 
 def rate_function(spark: SparkSession, texts: Mapping[str, Expression], rows: pa.Table) -> float:
-    """Row by row with the plain evaluator."""
+    """Measures the plain evaluator, row by row."""
     some = dict(list(texts.items())[:UDF_CAMPAIGNS])
     few = rows.slice(0, FEW_VISITS)
     catalog = next(iter(some.values())).catalog

@@ -1,4 +1,5 @@
-"""Expressions as SQL, for databases that count beside the index, and as a row-wise Python function.
+"""Writes expressions as SQL, for databases that count beside the index, and as a row-wise Python
+function.
 
 Only what SQL can say in one line with the same truth: comparisons, lists of values, sets that share
 or hold values, joined by `and`, `or`, `not`. Everything else is refused, and not measured.

@@ -1,4 +1,4 @@
-"""Exchanges with a log of visits in Arrow, by name: what `bench.visits` prepares and asks.
+"""Opens exchanges with a log of visits in Arrow, by name: what `bench.visits` prepares and asks.
 
     demo            the exchange that `make run` loads, and a day of its log: 74 attributes
     r3k, r100k, r1m bench/exchange_graph.py, a third of the bookings under each routing policy;
@@ -74,7 +74,7 @@ def open_demo(visits: int) -> VisitSet:
 
 
 def open_routed(name: str, visits: int, *, bookings: int | None = None) -> VisitSet:
-    """`bookings`: only so many of them."""
+    """Opens a routed exchange with its log; with `bookings`, only so many of them."""
     keeper = Keeper.from_environment()
     booked = keeper.exchange(name)
     chosen = booked.bookings[:bookings]
@@ -103,7 +103,8 @@ def build_thirds(booked: Booked, bookings: Sequence[object]) -> Built:
 
 
 def draw_visits(size: Size, count: int, publishers: int | None = None) -> pa.Table:
-    """`publishers`: spread over so many instead, of whom the first have bookings."""
+    """Draws visits, spread over the publishers of the size, or over `publishers` of whom the first
+    have bookings."""
     rng = np.random.default_rng(SEED)
     is_missing = rng.permuted(np.tile(np.arange(ATTRIBUTES) >= CARRIED, (count, 1)), axis=1)
     columns: dict[str, pa.Array] = {

@@ -1,4 +1,5 @@
-"""Campaigns as conditions of SQL, as far as it has the operators, and DuckDB that counts them.
+"""Writes campaigns as conditions of SQL, as far as it has the operators, and lets DuckDB count
+them.
 
 Truth in SQL is three-valued as the language's is. Sets are lists; a circle is spelled out.
 """

@@ -1,4 +1,5 @@
-"""Visits prepared once, asked many times, beside `count_batch` and DuckDB: `bench visits`.
+"""Measures visits that are prepared once and asked many times, beside `count_batch` and DuckDB:
+`bench visits`.
 
 Microseconds of the processor a visit, or milliseconds where a line says so; the best of several
 rounds in which all take turns. The demo is the exchange that `make run` loads with a day of its
@@ -98,7 +99,7 @@ def measure_set(made: VisitSet) -> Figures:
 
 
 def measure_demo(made: VisitSet) -> Figures:
-    """What else is asked of the demo."""
+    """Measures what else is asked of the demo."""
     table, snapshot = prepare(made), made.snapshot
     table.count(snapshot)
     best = best_of(
@@ -131,7 +132,7 @@ def spread(times: list[float]) -> Figures:
 
 
 def measure_impact(made: VisitSet, table: VisitTable) -> Figures:
-    """One campaign as its editor asks for it: its text is parsed, its path is followed."""
+    """Measures one campaign as its editor asks for it: its text is parsed, its path is followed."""
     names = {name: f"audience.{number}" for number, name in enumerate(made.definitions, 1)}
     paths = list_paths(made)
     asked = []
@@ -147,7 +148,7 @@ def measure_impact(made: VisitSet, table: VisitTable) -> Figures:
 
 
 def list_paths(made: VisitSet) -> list[str]:
-    """Publisher and path of bookings, from the funnel's names of steps."""
+    """Lists publishers and paths of bookings, from the funnel's names of steps."""
     table = VisitTable.from_arrow(made.visits.slice(0, 1), made.catalog)
     ids = made.snapshot.ids[:: max(1, len(made.snapshot) // 50)].tolist()
     publishers = made.visits["publisher.id"].slice(0, 1_000).unique().to_pylist()
@@ -161,7 +162,7 @@ def list_paths(made: VisitSet) -> list[str]:
 
 
 def measure_bookings(snapshot: Snapshot, table: VisitTable) -> Figures:
-    """Funnel and sole blockers of one booking."""
+    """Measures funnel and sole blockers of one booking."""
 
     def ask(booking: int) -> None:
         table.funnel(snapshot, [booking])
@@ -173,7 +174,8 @@ def measure_bookings(snapshot: Snapshot, table: VisitTable) -> Figures:
 
 
 def measure_sql(made: VisitSet) -> Figures:
-    """Campaigns alone, without publisher and path, in one scan of DuckDB and in one call."""
+    """Measures campaigns alone, without publisher and path, in one scan of DuckDB and in one
+    call."""
     visits = made.visits.slice(0, SQL_VISITS)
     told = list_conditions(made.campaigns, made.definitions, made.catalog, SQL_CAMPAIGNS)
     index = ATree(made.catalog)

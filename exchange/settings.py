@@ -1,4 +1,4 @@
-"""The one settings file, driven by environment variables.
+"""Holds all settings of Django's processes, driven by environment variables.
 
 Development mode (the default) needs nothing set; production mode (`TREELINE_MODE=production`)
 refuses to start with anything that is only safe on a developer's machine.

@@ -1,4 +1,4 @@
-"""The states of the market that sampled answers were given with, made again from what was kept.
+"""Makes the states of the market again that sampled answers were given with, from what was kept.
 
     ANSWERS/_states/<snapshot_id>/index.atree          the snapshot
     ANSWERS/_states/deltas/<log_id>/<number>.json      a line with a checksum, then what changed

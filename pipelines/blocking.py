@@ -1,4 +1,4 @@
-"""What keeps the visits at one publisher from its bookings, in bits of a table.
+"""Finds what keeps the visits at one publisher from its bookings, in bits of a table.
 
 Owns which condition is to blame alone, which is missing, and how far visits come along edges, each
 of the publisher's rows that carry what is required.

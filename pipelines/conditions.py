@@ -1,4 +1,4 @@
-"""What bookings consist of, as texts: the edges of a path and the conditions of a campaign.
+"""Lists what bookings consist of, as texts: the edges of a path and the conditions of a campaign.
 
 A table tells a booking's conditions with what each of them blocks; one without a row tells nothing
 else. Each worker words a booking once, when it first meets a visit for it.
@@ -26,7 +26,8 @@ class BookingConditions:
         self._known: dict[int, tuple[str, ...]] = {}
 
     def of(self, place: int) -> tuple[str, ...]:
-        """All of them are true of a visit at the publisher, or the booking is not eligible."""
+        """Gives the conditions of a booking. Unless all of them are true of a visit at the
+        publisher, the booking is not eligible for it."""
         return self._known[place]
 
     def word(self, places: Iterable[int]) -> None:

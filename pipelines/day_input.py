@@ -82,11 +82,13 @@ class DayInput:
 
     @cached_property
     def scratch(self) -> Path:
-        """A folder for what workers of this machine read; it is gone when the day is closed."""
+        """Makes a folder for what workers of this machine read; it is gone when the day is
+        closed."""
         return Path(tempfile.mkdtemp(prefix="treeline-day-"))
 
     def found(self, question: str) -> DataFrame:
-        """What workers answered to a question; the first that is wanted asks all of them."""
+        """Gives what workers answered to a question; the first question that is wanted makes them
+        answer all."""
         return choose_answers(self._found, question)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Job: how many visits, and how many people, each campaign was eligible for.
+"""Job: counts how many visits, and how many people, each campaign was eligible for.
 
     by_publisher   campaign, publisher: every live booking, also those with no visit
     detail         campaign, publisher, country, device: where there is a visit

@@ -1,4 +1,5 @@
-"""Job: what to expect of the next seven days, how wrong last week's forecast was, and what is dead.
+"""Job: estimates what to expect of the next seven days, how wrong last week's forecast was, and
+what is dead.
 
     expected   campaign, day: level x weekday, with an interval
     errors     campaign, and null for all: WAPE of the forecast of a week ago against the week

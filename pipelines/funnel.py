@@ -1,4 +1,4 @@
-"""Job: where visits are lost on the way to a booking, step by step.
+"""Job: finds where visits are lost on the way to a booking, step by step.
 
     steps         booking, step: visits that came, passed, were lost to false and to unknown
     blockers      booking, condition: visits that everything but this one lets pass; and all visits

@@ -1,4 +1,4 @@
-"""The compiled index inside Spark's Python workers.
+"""Opens the compiled index inside Spark's Python workers.
 
 Each worker process maps the snapshot once, after checking that it is the one the driver meant.
 """
@@ -111,7 +111,8 @@ def open_checked(folder: Path, sha256: str) -> OpenSnapshot:
 
 
 def split_by_weight(visits: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Nearly always all of them at once: servers of one log keep one user in the same number."""
+    """Splits visits by weight: nearly always one part, because servers of one log keep one user in
+    the same number."""
     if WEIGHT not in visits.schema.names:
         yield 1, visits
         return

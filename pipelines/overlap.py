@@ -1,4 +1,4 @@
-"""Job: which campaigns are eligible for the same visits, and the same people, at a publisher.
+"""Job: finds which campaigns are eligible for the same visits, and the same people, at a publisher.
 
     partners   publisher, campaign: the 50 others that share most visits with it, at least 20
     alone      publisher, campaign: its visits, and those that no other campaign was eligible for
@@ -188,7 +188,7 @@ def gather_partners(ranked: DataFrame) -> DataFrame:
 
 
 def compare_users(campaigns: pa.Table) -> pa.Table:
-    """For `applyInArrow`: the campaigns of one publisher in, rows of COMPARED out."""
+    """Compares the campaigns of one publisher, for `applyInArrow`, which gets rows of COMPARED."""
     rows = campaigns.to_pylist()
     place_of = {row["campaign_id"]: place for place, row in enumerate(rows)}
     weights = [weigh(row["sketches"]) for row in rows]

@@ -1,4 +1,5 @@
-"""Job: sampled answers of ad servers, given again offline at the same snapshot and change.
+"""Job: compares sampled answers of ad servers with those given again offline, at the same snapshot
+and change.
 
     states       snapshot, change: answers that were compared, that differ, that were left out
     mismatches   an answer that differs: bookings that only one of the two has

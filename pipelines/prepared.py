@@ -1,4 +1,4 @@
-"""Visits of a task, prepared once for every question that is asked of them.
+"""Prepares the visits of a task, once for every question that is asked of them.
 
 Owns the way from Arrow batches to a `VisitTable`, and which rows each booking is eligible for. The
 table says how many those are. Which ones is found by the conditions of the bookings, each of them

@@ -1,4 +1,4 @@
-"""Sketches of users, made for all users of a batch at once.
+"""Makes sketches of users, for all users of a batch at once.
 
 An HLL sketch has the bytes of Apache DataSketches (HLL_8, family 7), so that Spark unites and
 estimates what is written here. A theta sketch is the smallest hashes of a set and the bound below
@@ -68,7 +68,7 @@ def hash_texts(texts: pa.Array) -> Hashes:
 
 
 def murmur(numbers: Words) -> Hashes:
-    """MurmurHash3, x64, 128 bits, of eight bytes each."""
+    """Hashes words of eight bytes each by MurmurHash3, x64, 128 bits."""
     mixed = rotate(numbers * np.uint64(0x87C37B91114253D5), 31) * np.uint64(0x4CF5AD432745937F)
     second = np.full(len(numbers), SEED ^ 8, np.uint64)
     first = (mixed ^ np.uint64(SEED)) ^ np.uint64(8)
@@ -97,7 +97,7 @@ def make_coupons(hashes: Hashes) -> NDArray[np.uint32]:
 
 
 def count_leading_zeros(words: Words) -> NDArray[np.int32]:
-    """By halves, which a float holds exactly: its exponent is the number of bits."""
+    """Counts by halves, which a float holds exactly: its exponent is the number of bits."""
     high, low = (words >> np.uint64(32)).astype(float), (words & np.uint64(2**32 - 1)).astype(float)
     zeros: NDArray[np.int32] = np.where(high > 0, 32 - np.frexp(high)[1], 64 - np.frexp(low)[1])
     return zeros
@@ -136,7 +136,7 @@ class Theta:
 
     @classmethod
     def of(cls, hashes: Words) -> Theta:
-        """Of different users, ascending."""
+        """Makes the sketch of different users, whose hashes ascend."""
         return cls(hashes).shorten()
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Job: how often each predicate and each edge of a snapshot was true, false or unknown.
+"""Job: counts how often each predicate and each edge of a snapshot was true, false or unknown.
 
 Conditions and their negations are entries of one small index, made once on the driver, saved, and
 mapped by the workers like a snapshot. The shares of truth also go into one small file for the next

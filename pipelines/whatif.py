@@ -1,4 +1,4 @@
-"""Job: what a draft would gain and lose, on the same visits, with flights left out.
+"""Job: counts what a draft would gain and lose, on the same visits, with flights left out.
 
     python -m pipelines whatif .. --campaign 7 --expression "user.age >= 18"
     python -m pipelines whatif .. --edge 17 --expression "geo.country != 'FRA'"
@@ -145,7 +145,8 @@ class Draft:
         return AsItIs(visits, places), EdgeDraft(visits, places, self.edge, self.expression)
 
     def _may_take_edge(self, visits: PreparedVisits, place: int) -> bool:
-        """Also if its path is any: whether the edge is on one, only the walk knows."""
+        """Tells whether a booking may take the edge; also true if its path is any, because only the
+        walk knows which edges are on one."""
         conditions = visits.conditions.of(place)
         return f"@edge.{self.edge}" in conditions or any(
             each.startswith("@reach.") for each in conditions

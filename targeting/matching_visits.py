@@ -106,7 +106,8 @@ class Finder:
         return visit if is_met else None
 
     def _number(self, index: int, node: Node) -> Numbered:
-        """An audience that is not known here cannot be made true."""
+        """Gives each predicate below a node its number. An audience that is not known here cannot
+        be made true."""
         if isinstance(node, Reference):
             raise UnresolvedNameError(node.name)
         if isinstance(node, Predicate):
@@ -137,7 +138,7 @@ class Finder:
         return [each for name in names for each in by_attribute.pop(name)]
 
     def _list_moments(self, clock: list[tuple[int, Asked]]) -> Iterator[Piece]:
-        """Every hour of a week, on a few clocks; then the bounds that conditions name."""
+        """Lists every hour of a week, on a few clocks; then the bounds that conditions name."""
         catalog = self._contexts[0].catalog
         conditions = [read_condition(predicate, context) for _, (context, predicate) in clock]
         timed = [each for each in conditions if catalog[each.predicate.attribute].type in TIMES]

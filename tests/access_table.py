@@ -131,7 +131,8 @@ def first_run(_: World) -> list[int]:
 
 
 def night_report(get: int) -> Page:
-    """One that everybody has a part in; `tests/reports/night` has who sees which rows of which."""
+    """Makes the row of a report that everybody has a part in; `tests/reports/night` has who sees
+    which rows of which."""
     return Page(get=get, arguments=lambda _: ["reach"])
 
 

@@ -84,7 +84,7 @@ def test_every_address_has_its_row() -> None:
 
 
 def people(world: World, page: Page) -> Iterator[tuple[str, Role, User]]:
-    """(how they stand to it, role, person)."""
+    """Gives each person with how they stand to the object, and their role."""
     yield from (("operators", role, user) for role, user in world.exchange.operators.items())
     kind = KINDS[page.kind] if page.kind and page.needs_object else None
     houses: dict[str, tuple[str, ...]] = {"own": ("rival",)}
@@ -100,7 +100,7 @@ def people(world: World, page: Page) -> Iterator[tuple[str, Role, User]]:
 
 
 def expect(page: Page, standing: str, role: Role) -> str | int:
-    """What the table says: may, may not, or does not even see it."""
+    """Gives what the table says: may, may not, or does not even see it."""
     if page.kind is None:
         may = role in page.roles and (standing == "operators" or not page.is_operators)
         return OK if may else DENIED
@@ -125,7 +125,7 @@ def address_of(name: str, page: Page, world: World) -> str:
 
 
 def ask(client: Client, method: str, address: str, page: Page) -> int:
-    """The status; whatever the request changed is undone."""
+    """Asks and gives the status; whatever the request changed is undone."""
     with transaction.atomic():
         if method == "get":
             status = client.get(address).status_code
@@ -208,7 +208,8 @@ def test_a_service_does_as_the_table_says(service: Callable[..., object], world:
 
 
 def call(service: Callable[[], object]) -> str | int:
-    """Being refused for another reason than the person means that the person may."""
+    """Calls a service. Being refused for another reason than the person means that the person
+    may."""
     try:
         with transaction.atomic():
             service()
@@ -261,7 +262,8 @@ def make_key(exchange: Exchange, scopes: list[Scope]) -> str:
 
 
 def ask_with_key(service: EligibilityService, address: str, key: str) -> int:
-    """Eligibility and downloads are answered by the ad servers' process, the rest by Django."""
+    """Asks whoever answers the address: the ad servers' process for eligibility and downloads,
+    Django for the rest."""
     method, _ = KEY_ADDRESSES[address]
     headers = {"Authorization": f"Api-Key {key}"}
     body = {"visit": {}, "campaigns": [1]}
@@ -318,7 +320,7 @@ def marked(world: World) -> World:
 
 @pytest.mark.parametrize("reader", ["herald", "northgate", "southgate", "soda", "rival"])
 def test_no_page_gives_away_what_is_not_the_readers(reader: str, marked: World) -> None:
-    """Every page that an administrator can open, of everything there is."""
+    """Looks at every page that an administrator can open, of everything there is."""
     client = Client()
     client.force_login(house_of(marked, reader).admin)
     hidden = {text for text, readers in SECRETS.items() if reader not in readers}
@@ -390,7 +392,7 @@ def count_queries(person: User, address: str) -> int:
 
 
 def crowd(exchange: Exchange, number: int) -> None:
-    """One more of everything, for Soda and for the Herald."""
+    """Adds one more of everything, for Soda and for the Herald."""
     soda, herald = exchange.soda, exchange.herald
     middle = found(Party.Kind.INTERMEDIARY, f"Middle {number}", herald.organisation)
     brand = found(Party.Kind.ADVERTISER, f"Brand {number}", soda.organisation)

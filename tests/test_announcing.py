@@ -35,7 +35,8 @@ def test_a_message_is_on_its_way() -> None:
 def test_saves_go_on_while_the_broker_hangs(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without time-outs the first one would wait for ever. Whoever has waited says so."""
+    """Holds only with time-outs: without them the first save would wait for ever. Whoever has
+    waited says so."""
     monkeypatch.setattr(silent, "_pause_seconds", 600)
     app.send_task(BUILDS, [0])  # a connection is open
     with hung("valkey"), caplog.at_level(logging.WARNING, "exchange.announcing"):

@@ -46,12 +46,12 @@ def name_of(document: Path) -> str:
 
 
 def prose_of(document: Path) -> str:
-    """Without what stands in fences."""
+    """Gives a document's text without what stands in fences."""
     return FENCE.sub("", document.read_text())
 
 
 def anchor_of(heading: str) -> str:
-    """As GitHub makes it: letters, digits, `-` and `_` stay, spaces become `-`."""
+    """Makes an anchor as GitHub does: letters, digits, `-` and `_` stay, spaces become `-`."""
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip()).lower()
     return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
 
@@ -63,7 +63,7 @@ def anchors_of(document: Path) -> frozenset[str]:
 
 @cache
 def kept_files() -> frozenset[str]:
-    """Of the repository, without what is built, downloaded or run in it."""
+    """Lists the files of the repository, without what is built, downloaded or run in it."""
     found = []
     for folder, below, names in os.walk(ROOT):
         below[:] = [name for name in below if name not in MADE and not name.startswith(".")]
@@ -105,7 +105,7 @@ def files_named(document: Path) -> Iterator[str]:
 
 
 def is_file_there(document: Path, text: str) -> bool:
-    """By its path from the root or from the document; by its name alone, anywhere."""
+    """Finds a file by its path from the root or from the document; by its name alone, anywhere."""
     text = text.rstrip("/")
     if text in WRITTEN_ELSEWHERE or text in kept_files() or text in kept_folders():
         return True
@@ -122,7 +122,7 @@ def modules_named(document: Path) -> Iterator[str]:
 
 
 def is_module_there(name: str) -> bool:
-    """A module or package, or a name that one of them has."""
+    """Finds a module or package, or a name that one of them has."""
     *above, last = name.split(".")
     if is_module("/".join([*above, last])):
         return True
@@ -185,7 +185,7 @@ def test_names_of_folders_in_the_tour_exist() -> None:
 
 
 def test_finds_what_is_wrong(tmp_path: Path) -> None:
-    """These tests can fail."""
+    """Shows that these tests can fail."""
     document = ROOT / "README.md"
     for wrong in ("docs/nowhere.md", "README.md#nothing", "../elsewhere.md", "LICENSE#x"):
         assert not is_link_whole(document, wrong)

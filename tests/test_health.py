@@ -40,7 +40,7 @@ def test_alive_without_login(client: Client) -> None:
 def test_ready_when_a_snapshot_is_there_and_says_what_is_missing(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
-    """There is no worker in this test: that degrades a server, it does not stop it."""
+    """Runs without a worker: that degrades a server, it does not stop it."""
     publish(SnapshotDirectory(tmp_path), {1: "true"})
     settings.SNAPSHOT_DIR = tmp_path
     forget_workers()
@@ -127,7 +127,7 @@ def test_messages_say_when_they_were_sent(services: dict[str, str]) -> None:
 
 
 def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer) -> None:
-    """Beside an address that asks nobody: a busy machine is slow at both."""
+    """Compares with an address that asks nobody: a busy machine is slow at both."""
     wait_for_part(treeline_server, "broker", "ok")
     with hung("valkey"):
         wait_for_part(treeline_server, "broker", "unreachable")
@@ -145,7 +145,8 @@ def test_answers_at_once_while_the_broker_hangs(treeline_server: TreelineServer)
 
 
 def ask(server: TreelineServer) -> dict[str, str]:
-    """Without a snapshot the server is not ready, and says all the same what it sees."""
+    """Asks for the parts. Without a snapshot the server is not ready, and says all the same what it
+    sees."""
     parts: dict[str, str] = get(server, "/readyz")["parts"]
     return parts
 
@@ -165,7 +166,7 @@ def wait_for_part(server: TreelineServer, name: str, said: str) -> None:
 
 
 def forget_workers() -> None:
-    """Of other tests: for a while they are thought to live."""
+    """Forgets workers of other tests, which for a while are thought to live."""
     client = redis.Redis.from_url(django_settings.REDIS_URL)
     client.delete(*(TAKEN_KEY + queue.name for queue in QUEUES))
 

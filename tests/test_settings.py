@@ -96,7 +96,7 @@ def test_the_databases_address_says_what_differs_from_our_time_outs() -> None:
 
 
 def test_logs_and_reports_may_be_at_urls(tmp_path: Path) -> None:
-    """A URL of this machine is a folder; another one stays as it is."""
+    """Shows that a URL of this machine is a folder, and that another one stays as it is."""
     places = {
         "TREELINE_VISIT_LOG_DIR": f"file://{tmp_path}/the%20log",
         "TREELINE_REPORT_DIR": "s3a://bucket/reports",

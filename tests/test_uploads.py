@@ -118,7 +118,7 @@ def test_a_form_with_too_much_text_is_told_so(alice: User, settings: Settings) -
 
 @pytest.mark.django_db
 def test_a_strangers_file_is_not_kept(alice: User, settings: Settings, tmp_path: Path) -> None:
-    """It would be on disk before anybody asks who sent it."""
+    """Refuses the file early: it would be on disk before anybody asks who sent it."""
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
     settings.FILE_UPLOAD_HANDLERS = [

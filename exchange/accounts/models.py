@@ -1,4 +1,4 @@
-"""Organisations, and the people in them with their roles."""
+"""Keeps organisations, and the people in them with their roles."""
 
 from __future__ import annotations
 

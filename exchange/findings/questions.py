@@ -1,5 +1,5 @@
-"""Questions to the owner of an edge: asked by those whose booking it keeps visits from, settled by
-those who may change it."""
+"""Keeps questions to the owner of an edge: asked by those whose booking it keeps visits from,
+settled by those who may change it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def settle_question(*, question: OwnerQuestion, by: User) -> None:
 
 
 def open_questions(person: User) -> QuerySet[OwnerQuestion]:
-    """Those that the person could do something about, the newest first."""
+    """Lists the open questions that the person could do something about, the newest first."""
     questions = OwnerQuestion.objects.filter(settled_at=None).order_by("-asked_at", "-pk")
     if not may_edit(person, "edge"):
         return questions.none()
@@ -68,6 +68,6 @@ def open_questions(person: User) -> QuerySet[OwnerQuestion]:
 
 
 def questions_of(booking: Booking) -> dict[int, OwnerQuestion]:
-    """The newest one about each edge, settled or not."""
+    """Gives the newest question about each edge, settled or not."""
     asked = OwnerQuestion.objects.filter(booking=booking).select_related("asked_by")
     return {question.edge_id: question for question in asked.order_by("asked_at", "pk")}

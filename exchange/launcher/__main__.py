@@ -1,4 +1,4 @@
-"""The launcher's command line: run, check, stop. The Makefile calls it."""
+"""Reads the launcher's command line: run, check, stop. The Makefile calls it."""
 
 import argparse
 import json

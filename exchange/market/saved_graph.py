@@ -1,4 +1,4 @@
-"""The exchange graph as it is saved: read once for each version of it, and kept in the process.
+"""Reads the exchange graph as it is saved, once for each version, and keeps it in the process.
 
 The version is counted by triggers (migration 0007), so whoever changes an edge or a party's name,
 by whatever hand and in whatever process, makes the next question read the graph anew. Paths are

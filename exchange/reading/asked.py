@@ -94,7 +94,7 @@ def list_asked(rules: Sequence[Rule], catalog: Catalog) -> list[Asked]:
 
 
 def all_attributes(expression: Expression) -> set[str]:
-    """Names also what its audiences ask for."""
+    """Lists the attributes that an expression asks for, also through its audiences."""
     names: set[str] = set()
     waiting, seen = [expression], set[str]()
     while waiting:

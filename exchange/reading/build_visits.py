@@ -1,5 +1,5 @@
-"""The difference of two builds in eligible visits: both counted on the newest night's sample, each
-as it was built, flights included. Visits a day of a campaign, over its publishers."""
+"""Compares two builds in eligible visits: both counted on the newest night's sample, each as it was
+built, flights included. Visits a day of a campaign, over its publishers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class BuildVisits:
 
 
 def compare_visits(directory: SnapshotDirectory, before: str, after: str) -> BuildVisits | None:
-    """None if no night was counted yet, or a build was made with another catalogue."""
+    """Compares two builds on the sample; gives None if no night was counted yet, or if a build was
+    made with another catalogue."""
     sample = open_sample()
     if sample is None:
         return None
@@ -72,7 +73,8 @@ def compare_visits(directory: SnapshotDirectory, before: str, after: str) -> Bui
 
 
 def count_campaigns(folder: Path, sample: Sample) -> Mapping[int, float]:
-    """A booking's visits are all at its publisher, whose rows stand for equally many each."""
+    """Counts visits by campaign. All visits of a booking are at its publisher, whose rows stand for
+    equally many each, so one weight per publisher is enough."""
     index = Snapshot.open(folder / INDEX_FILE)
     counts = sample.table.count(index)
     batch = open_batch(folder / BOOKINGS_FILE)
@@ -91,7 +93,7 @@ def count_campaigns(folder: Path, sample: Sample) -> Mapping[int, float]:
 
 
 def weigh(sample: Sample, seller_id: str) -> float:
-    """Visits a day that a row of the publisher stands for."""
+    """Gives the visits a day that a row of the publisher stands for."""
     if seller_id not in sample.publisher_ids:
         return 0.0
     here = sample.publishers == sample.publisher_ids.index(seller_id)

@@ -89,8 +89,8 @@ def try_combinations(
     viewer: User,
     catalog: Catalog,
 ) -> Matrix:
-    """`base` is the visit that all have in common, stamped with its publisher. The caller has
-    counted the combinations."""
+    """Judges every combination of the varied values. `base` is the visit that all have in common,
+    stamped with its publisher. The caller has counted the combinations."""
     judges = [(targeting.title, judge_by(targeting, base, varied))]
     if booking is not None:
         judges += judge_path(booking, base, varied, viewer, catalog)
@@ -132,7 +132,8 @@ def judge_path(
     viewer: User,
     catalog: Catalog,
 ) -> list[tuple[str, Judge]]:
-    """Of a booking that takes any path, all edges together are one judge."""
+    """Gives a judge for each edge of a booking's path; for a booking that takes any path, one judge
+    of all edges together."""
     edges = list_edges(booking, viewer)
     rules = {rule.edge_id: rule for rule in read_edge_rules(edges, viewer, catalog)}
     judges = {

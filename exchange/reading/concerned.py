@@ -75,7 +75,7 @@ def find_ids(draft: Draft, graphs: list[SavedGraph]) -> Iterator[int]:
 
 
 def find_over_edge(edge: Edge, graphs: list[SavedGraph]) -> Iterator[int]:
-    """Active bookings that may take the edge: as it is saved, and as it would be."""
+    """Finds active bookings that may take the edge: as it is saved, and as it would be."""
     edge_id = edge.pk or NEW_EDGE
     active = Booking.objects.active().order_by()
     pinned = active.filter(policy=Booking.Policy.PINNED, pinned_edges__contains=[edge_id])
@@ -104,8 +104,8 @@ def find_passing(graph: SavedGraph, edge_id: int) -> Iterator[int]:
 
 
 def find_using(word: str, graphs: list[SavedGraph]) -> Iterator[int]:
-    """Bookings of campaigns that use it, and those over edges that do, directly or through
-    audiences."""
+    """Finds bookings of campaigns that use the word, and those over edges that do, directly or
+    through audiences."""
     words = reach({word})
     campaigns = users(Campaign, words).order_by().values("pk")
     active = Booking.objects.active().order_by()
@@ -115,7 +115,8 @@ def find_using(word: str, graphs: list[SavedGraph]) -> Iterator[int]:
 
 
 def find_by_requirement(attribute: Attribute) -> Iterator[int]:
-    """Whether every visit must carry it is all of an attribute that decides about visits."""
+    """Finds bookings that a changed attribute may touch. Whether every visit must carry it is all
+    of an attribute that decides about visits."""
     saved = Attribute.objects.filter(pk=attribute.pk).first()
     if attribute.is_required != bool(saved and saved.is_required):
         active = Booking.objects.active().order_by("-pk")

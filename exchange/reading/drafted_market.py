@@ -1,4 +1,4 @@
-"""The market as if one thing were saved otherwise: its names, its edges, and bookings' ways.
+"""Reads the market as if one thing were saved otherwise: its names, its edges, and bookings' ways.
 
 Without a draft it is the market as it is saved. Nothing is counted here. Not thread-safe.
 """
@@ -28,7 +28,7 @@ class Draft:
 
     @property
     def changes_campaigns(self) -> bool:
-        """Whether campaigns may want other visits."""
+        """Tells whether campaigns may want other visits after the draft."""
         return isinstance(self.row, Audience | ValueList | Campaign)
 
 
@@ -47,7 +47,8 @@ class Way:
 
 class DraftedMarket:
     def __init__(self, draft: Draft | None = None, saved: DraftedMarket | None = None) -> None:
-        """`saved` is the market without the draft."""
+        """Takes what would be saved; `saved` is the market without the draft, whose graph is used
+        again."""
         self.draft = draft
         self._catalog = load_catalog()
         self._reader = ExpressionReader(self._catalog, self._names_of)
@@ -81,7 +82,7 @@ class DraftedMarket:
         return names
 
     def _drafted(self, booking: Booking) -> Booking:
-        """The booking, or its campaign, as the draft would have it."""
+        """Gives the booking as the draft would have it."""
         row = self.draft.row if self.draft else None
         return row if isinstance(row, Booking) and row.pk == booking.pk else booking
 
@@ -93,7 +94,8 @@ class DraftedMarket:
     # --- paths
 
     def find_ways(self, bookings: Iterable[Booking]) -> list[Way]:
-        """Bookings come with `campaign__advertiser` and `publisher`."""
+        """Finds what visits of each booking may take. Bookings come with `campaign__advertiser` and
+        `publisher`."""
         drafted = [self._drafted(booking) for booking in bookings]
         cheapest = find_cheapest(drafted, self.graph)
         ways = []
@@ -119,7 +121,7 @@ class DraftedMarket:
     # --- expressions
 
     def read_rule(self, edge_id: int) -> Expression | None:
-        """None if it does not compile."""
+        """Reads an edge's rule; gives None if it does not compile."""
         if edge_id not in self._rules:
             edge = self._edges[edge_id]
             self._rules[edge_id] = self.read_text(edge.expression, edge.seller.organisation_id)

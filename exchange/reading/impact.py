@@ -1,4 +1,4 @@
-"""What an expression that is being written reaches, by the newest night's sample of visits.
+"""Counts what an expression that is being written reaches, by the newest night's sample of visits.
 
     targeting   visits that it is true of, whoever's
     booked      those of them at publishers that the campaign is booked with
@@ -51,8 +51,8 @@ class Reached:
 
 
 def measure(expression: Expression, campaign: Campaign | None) -> Reached | None:
-    """None if no night was counted yet. The campaign comes with its advertiser, and whoever asks
-    may see its bookings."""
+    """Counts on the sample what an expression reaches; gives None if no night was counted yet. The
+    campaign comes with its advertiser, and whoever asks may see its bookings."""
     sample = open_sample()
     if sample is None:
         return None
@@ -79,7 +79,8 @@ def measure(expression: Expression, campaign: Campaign | None) -> Reached | None
 
 
 def is_about_persons(expression: Expression) -> bool:
-    """Also by the audiences that it names."""
+    """Tells whether an expression asks for something personal, also through the audiences that it
+    names."""
     waiting = [expression]
     seen: set[str] = set()
     while waiting:
@@ -93,7 +94,8 @@ def is_about_persons(expression: Expression) -> bool:
 
 
 def measure_saved(counter: Counter, campaign: Campaign | None, last: Rows) -> float | None:
-    """None where there is nothing to compare with, or nothing that still compiles."""
+    """Counts what the campaign reaches as it is saved; gives None where there is nothing to compare
+    with, or nothing that still compiles."""
     if campaign is None:
         return None
     reader = ExpressionReader(load_catalog())
@@ -105,8 +107,8 @@ def measure_saved(counter: Counter, campaign: Campaign | None, last: Rows) -> fl
 
 
 def find_limits(counter: Counter, expression: Expression, last: Rows) -> Iterator[Limit]:
-    """Of the conditions that must all be met, those without which there would be more, the most
-    limiting first. The only one cannot be dropped."""
+    """Finds, of the conditions that must all be met, those without which there would be more
+    visits, the most limiting first. An expression's only condition cannot be dropped."""
     root = expression.root
     if not isinstance(root, And):
         return
@@ -120,7 +122,8 @@ def find_limits(counter: Counter, expression: Expression, last: Rows) -> Iterato
 
 
 def find_shares(counter: Counter, expression: Expression) -> dict[str, tuple[float, float]]:
-    """Of all visits, how many each node is true of, and false; by its path."""
+    """Gives for each node, by its path, the shares of all visits that it is true of and false
+    of."""
     nodes = list(walk_paths(expression.root))[:MOST_SHARES]
     judged = [(path, counter.judge(node, expression)) for path, node in nodes]
     return {path: (counter.share(one.true), counter.share(one.false)) for path, one in judged}

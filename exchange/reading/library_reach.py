@@ -29,7 +29,8 @@ class ListReach:
 
 
 def reach_of_audience(audience: Audience) -> Reached | None:
-    """None if no night was counted yet, or it no longer compiles."""
+    """Counts what an audience reaches; gives None if no night was counted yet, or if it no longer
+    compiles."""
     try:
         expression = read_expression(
             text=audience.expression,

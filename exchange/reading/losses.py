@@ -1,4 +1,4 @@
-"""Where the visits of one booking stay, on the newest night's sample, with the market of now.
+"""Finds where the visits of one booking stay, on the newest night's sample, with the market of now.
 
     visits at the publisher -> edge -> edge -> .. -> condition of the campaign -> .. -> eligible
 
@@ -108,7 +108,7 @@ class Losses:
 
     @cached_property
     def rules(self) -> list[Condition]:
-        """The steps before the campaign: an edge each, or that any path is open."""
+        """Lists the steps before the campaign: an edge each, or that any path is open."""
         if self.way.is_any:
             opened = self.market.opened(self.way)
             return [Condition(ANY_PATH, "some path is open", Truths(opened, ~opened))]
@@ -119,7 +119,7 @@ class Losses:
 
     @cached_property
     def wanted(self) -> list[Condition]:
-        """The campaign's conditions, all of which must be met."""
+        """Lists the campaign's conditions, all of which must be met."""
         read = self.campaign
         if read is None:
             never = Truths(self._nothing, ~self._nothing)
@@ -128,7 +128,8 @@ class Losses:
 
     @cached_property
     def parts(self) -> list[Condition]:
-        """The finest that the person may read: of readable rules each condition by itself."""
+        """Lists the finest conditions that the person may read: readable rules are split, others
+        stay whole."""
         found: list[Condition] = []
         for rule in self.rules:
             read = self.market.read_rule(rule.edge.pk) if rule.edge else None
@@ -170,7 +171,7 @@ class Losses:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """Each condition is asked of what all before it let by."""
+        """Lists the steps of the funnel: each condition is asked of what all before it let by."""
         found, here = [], ~self._nothing
         for condition in [*self.rules, *self.wanted]:
             true, false = condition.truths
@@ -185,13 +186,13 @@ class Losses:
 
     @property
     def worst(self) -> Step | None:
-        """Where most visits stay."""
+        """Gives the step where most visits stay."""
         lossy = [step for step in self.steps if step.lost]
         return max(lossy, key=lambda step: step.lost, default=None)
 
     def count_without(self, keys: Collection[str], including: Collection[str] = ()) -> float | None:
-        """Visits a day if some conditions were dropped, and others let by what misses a value.
-        None: of so few people that it is not told."""
+        """Counts the visits a day if some conditions were dropped, and others let by what misses a
+        value. Gives None for so few people that it is not told."""
         left = [one for one in self.parts if one.key not in keys and not self._is_in(one, keys)]
         met = [one.truths.true | self._unknown_of(one, including) for one in left]
         rows = reduce(np.logical_and, met, ~self._nothing)
@@ -205,7 +206,8 @@ class Losses:
         return ~true & ~false if condition.key in including else self._nothing
 
     def can_include(self, condition: Condition) -> bool:
-        """Whether `.. or <attribute> is missing` would let by all that misses a value here."""
+        """Tells whether `.. or <attribute> is missing` would let by all that misses a value
+        here."""
         node, read = condition.node, self.campaign
         if not condition.is_campaigns or not isinstance(node, Predicate) or read is None:
             return False
@@ -220,7 +222,8 @@ class Losses:
         return self.find_blockers(())
 
     def find_blockers(self, lifted: Collection[str]) -> list[Blocker]:
-        """Those that gain most first; as if some were lifted."""
+        """Finds the conditions that alone keep visits out, as if some others were lifted; those
+        that gain most come first."""
         left = [one for one in self.parts if one.key not in lifted]
         missed = np.sum([~one.truths.true for one in left], axis=0, dtype=np.int64)
         found = [self._block(one, ~one.truths.true & (missed == 1)) for one in left]
@@ -237,7 +240,8 @@ class Losses:
         return Blocker(condition, self._weigh(rows), self._weigh(missing), places)
 
     def _find_bottlenecks(self) -> Iterator[Blocker]:
-        """Edges of any path with which alone a path would be open, for visits that are wanted."""
+        """Finds edges of any path that alone keep visits out: with one of them forced open, a path
+        would be open for visits that are wanted."""
         market, way = self.market, self.way
         wanted = reduce(np.logical_and, [one.truths.true for one in self.wanted], ~self._nothing)
         closed = wanted & ~market.opened(way)
@@ -255,14 +259,15 @@ class Losses:
 
     @cached_property
     def next_blockers(self) -> list[Blocker]:
-        """What limits once the first is lifted."""
+        """Lists what limits once the first blocker is lifted."""
         if not self.blockers or self.way.is_any:
             return []
         return self.find_blockers({self.blockers[0].condition.key})
 
     @cached_property
     def pair(self) -> Pair | None:
-        """Where no condition alone keeps anything out: the two that together keep most."""
+        """Gives the two conditions that together keep most out, for when no condition does so
+        alone."""
         parts = self.parts
         failing = np.array([~one.truths.true for one in parts])
         two = failing & (failing.sum(axis=0) == 2)
@@ -281,15 +286,15 @@ class Losses:
     # --- what may be told
 
     def list_attributes(self, condition: Condition) -> list[str]:
-        """What the condition asks for first, then what the campaign does: of rules that the person
-        may not read, nothing."""
+        """Lists what the condition asks for first, then what the campaign asks for; never what
+        rules ask for that the person may not read."""
         own = walk_names(condition.node) if condition.node is not None else []
         names = [name for one in self.wanted if one.node for name in walk_names(one.node)]
         return list(dict.fromkeys([*own, *names]))[:MOST_ATTRIBUTES]
 
     @cached_property
     def is_hidden(self) -> bool:
-        """Whether so few people come somewhere that figures would be about persons."""
+        """Tells whether so few people come somewhere that figures would be about persons."""
         here = ~self._nothing
         for condition in [*self.rules, *self.wanted]:
             here = here & condition.truths.true

@@ -1,4 +1,5 @@
-"""The steps of a run, from the market at the day's end to the check of bookings, and their states.
+"""Reads the steps of a run, from the market at the day's end to the check of bookings, and their
+states.
 
     snapshot -> count -> load -> truth rates -> findings
 
@@ -53,7 +54,7 @@ def read_chain(run: ReportRun, jobs: Sequence[JobRun]) -> list[Step]:
 
 
 def read_snapshot(run: ReportRun, jobs: Sequence[JobRun]) -> Step:
-    """Which market counted the run's last day."""
+    """Tells which market counted the run's last day."""
     known = next((job.snapshot_id for job in reversed(jobs) if job.snapshot_id), run.snapshot_id)
     if not known:
         return Step("Snapshot", rest_of(run))
@@ -81,12 +82,13 @@ def sum_up(name: str, run: ReportRun, jobs: Sequence[JobRun]) -> Step:
 
 
 def rest_of(run: ReportRun) -> State:
-    """Of a step of which nothing was noted."""
+    """Gives the state of a step of which nothing was noted."""
     return State.WAITING if run.is_open else State.SKIPPED
 
 
 def read_findings(run: ReportRun) -> Step:
-    """The check of all bookings follows every run; one that ended since looked at its figures."""
+    """Tells whether all bookings were checked since. That check follows every run; one that ended
+    after the run looked at its figures."""
     if run.finished_at is None:
         return Step("Findings", State.WAITING)
     checked = CheckedUpTo.objects.values_list("all_checked_at", flat=True).first()

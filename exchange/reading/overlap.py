@@ -1,4 +1,5 @@
-"""Which of some campaigns are eligible for the same visits and users, and what each has alone.
+"""Finds which of some campaigns are eligible for the same visits and users, and what each has
+alone.
 
 By the night's tables where it counted them, else by the sample. The tables keep pairs of 20 visits
 or more, the 50 largest of each campaign at a publisher: others are not known. Users of several
@@ -76,7 +77,7 @@ class Overlap:
         return self.shared.get((min(one, other), max(one, other)))
 
     def percent(self, one: int, other: int) -> float | None:
-        """How much of the first campaign's visits the other shares."""
+        """Gives the share of the first campaign's visits that the other one has too."""
         both, alone = self.of(one, other), self.alone.get(one)
         if both is None or alone is None or not alone.visits:
             return None
@@ -92,7 +93,7 @@ class Overlap:
 
 
 def find_largest(person: User, publisher: Party | None, day: date | None) -> list[int]:
-    """The campaigns to begin with: those with most visits at a publisher."""
+    """Finds the campaigns to begin with: those with most visits at a publisher."""
     question = Question(ALONE, person, day, publisher=publisher.seller_id if publisher else "")
     night = find_night(ALONE.job, day)
     if night is None:
@@ -107,7 +108,7 @@ def find_largest(person: User, publisher: Party | None, day: date | None) -> lis
 def read_overlap(
     person: User, campaigns: Sequence[Campaign], publisher: Party | None, day: date | None
 ) -> Overlap | None:
-    """None if neither a night nor a sample was counted yet."""
+    """Reads a night's overlap, or counts it on the sample; gives None if there is neither."""
     night = find_night(ALONE.job, day)
     if night is not None:
         return read_night_overlap(person, campaigns, publisher, night)
@@ -151,7 +152,7 @@ def add_alone(alone: Alone, row: Row, *, has_users: bool) -> None:
 
 
 def sum_shared(found: Iterable[Shared], has_users: bool) -> Shared:
-    """Over publishers; each has a pair from both of its sides, the same."""
+    """Sums over publishers. Both sides of a pair have the same row at each of them."""
     rows = list(found)
     return Shared(sum(each.visits for each in rows), rows[0].users if has_users else None)
 
@@ -159,7 +160,7 @@ def sum_shared(found: Iterable[Shared], has_users: bool) -> Shared:
 def measure_overlap(
     person: User, campaigns: Sequence[Campaign], publisher: Party | None
 ) -> Overlap | None:
-    """On the sample, with campaigns, bookings and paths as they are now."""
+    """Counts the overlap on the sample, with campaigns, bookings and paths as they are now."""
     sample = open_sample()
     if sample is None:
         return None
@@ -185,7 +186,8 @@ def measure_overlap(
 
 
 def count_alone(counter: Counter, rows: Rows) -> Alone:
-    """Whom nobody else reaches is not known of the sample: that takes all campaigns."""
+    """Counts a campaign's own visits. Whom nobody else reaches stays unknown: the sample would have
+    to be asked about all campaigns."""
     count = counter.count(rows)
     return Alone(count.visits, None, count.users)
 
@@ -203,7 +205,8 @@ class Reached:
         self._at = None if publisher is None else {publisher.seller_id}
 
     def rows(self, campaign: Campaign) -> Rows | None:
-        """None if its expression no longer compiles."""
+        """Finds the rows that a campaign reaches; gives None if its expression no longer
+        compiles."""
         try:
             expression = self._reader.read(campaign.expression, campaign.advertiser.organisation_id)
         except ExpressionError:

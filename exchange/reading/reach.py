@@ -14,8 +14,8 @@ from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Campaign, Edge, Party
 from exchange.reading.impact import LEAST_PEOPLE, is_about_persons
-from exchange.reading.sample_rules import SampleRules
-from exchange.reports.sample_counting import Counter, Rows, counter_of
+from exchange.reading.sampled_market import Places, SampledMarket
+from exchange.reports.sample_counting import counter_of
 from exchange.reports.sample_table import Sample, open_sample
 from targeting import Expression, ExpressionError
 
@@ -30,7 +30,7 @@ class Reach:
 
     @property
     def percent(self) -> float | None:
-        """Of what is wanted, how much the path lets by."""
+        """Gives the share of the wanted visits that the path lets by."""
         if self.wanted is None or self.eligible is None or not self.wanted:
             return None
         return 100 * self.eligible / self.wanted
@@ -41,15 +41,14 @@ class ReachCounter:
 
     def __init__(self, sample: Sample, expression: Expression) -> None:
         self.sample = sample
-        self._counter: Counter = counter_of(sample)
-        self._rules = SampleRules(self._counter)
-        self._matched = self._counter.of(expression)
+        self._market = SampledMarket(counter_of(sample))
+        self._matched = self._market.judge(expression).true
         self._is_about_persons = is_about_persons(expression)
 
     @classmethod
     def open(cls, campaign: Campaign) -> Self | None:
-        """None if no night was counted yet, or the targeting no longer compiles. The campaign comes
-        with its advertiser."""
+        """Opens the sample for a campaign, which comes with its advertiser; gives None if no night
+        was counted yet, or if the targeting no longer compiles."""
         sample = open_sample()
         if sample is None:
             return None
@@ -61,11 +60,12 @@ class ReachCounter:
         return cls(sample, read)
 
     def count(self, publisher: Party, edges: Sequence[Edge]) -> Reach:
-        wanted = self._matched & self._rules.at(publisher)
-        passed = wanted & self._rules.along(publisher, edges) if edges else wanted & False
-        return Reach(self._tell(wanted), self._tell(passed))
+        places = self._market.at(publisher)
+        matched = self._matched[places]
+        passed = matched & self._market.passes_all(edges)[places]
+        return Reach(self._tell(places[matched]), self._tell(places[passed]))
 
-    def _tell(self, rows: Rows) -> float | None:
-        if self._is_about_persons and self._counter.people(rows) < LEAST_PEOPLE:
+    def _tell(self, places: Places) -> float | None:
+        if self._is_about_persons and self._market.people(places) < LEAST_PEOPLE:
             return None
-        return self._counter.visits(rows)
+        return self._market.visits(places)

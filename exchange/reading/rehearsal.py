@@ -1,5 +1,5 @@
-"""What saving a draft would do to bookings, counted on the newest night's sample before it is
-saved: visits a day before and after, bookings that stop, rules that begin to contradict.
+"""Rehearses what saving a draft would do to bookings, counted on the newest night's sample before
+it is saved: visits a day before and after, bookings that stop, rules that begin to contradict.
 
 Only bookings that the person may see are told, and summed up: how others' visits react to a rule
 would tell what others target. Sums count each visit once, however many bookings may take it.
@@ -71,7 +71,7 @@ class Rehearsal:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many bookings have which outcome; all of them, in order."""
+        """Counts the bookings of each outcome; every outcome is there, in order."""
         tally = Tally(fate.outcome for fate in self.fates)
         return {outcome.value: tally[outcome] for outcome in Outcome}
 
@@ -141,13 +141,14 @@ class Rehearsed:
         return Fate(before.booking, outcome, *visits, reason)
 
     def _count_drafted(self, places: Places) -> float | None:
-        """None for few people where the draft is about persons: none and a few are the same."""
+        """Counts visits under the draft; gives None for few people where the draft is about
+        persons, so that none and a few are the same."""
         if self._hides_few and self._drafted.people(places) < LEAST_PEOPLE:
             return None
         return self._drafted.visits(places)
 
     def _explain(self, before: Way, after: Way, *, had_visits: bool) -> str:
-        """Why nothing can pass any more; empty where that was so before, or is not proven."""
+        """Says why nothing can pass any more; empty where that was so before, or is not proven."""
         if not after.edge_ids:
             return "no path is left" if before.edge_ids else ""
         if self._analysed >= MOST_ANALYSED:
@@ -160,7 +161,8 @@ class Rehearsed:
         return f"{named} excludes every visit that it wants" if named else "it contradicts itself"
 
     def _contradict(self, market: SampledMarket, way: Way) -> Found | None:
-        """Of a booking on any path nothing is said: all of its paths would have to be excluded."""
+        """Finds a contradiction on a booking's path. Nothing is said of a booking on any path: all
+        of its paths would have to be excluded."""
         if way.is_any or not way.edge_ids:
             return None
         campaign = market.read_campaign(market.campaign_of(way.booking))
@@ -181,8 +183,8 @@ def choose_outcome(before: float, after: float) -> Outcome:
 
 
 def is_about_few(drafted: SampledMarket) -> bool:
-    """Whether what is drafted asks about persons: then counts of few people are not told, or a
-    text that is tried again and again would tell about one."""
+    """Tells whether what is drafted asks about persons: then counts of few people are not told, or
+    a text that is tried again and again would tell about one."""
     row = drafted.draft.row if drafted.draft else None
     read: Expression | None = None
     if isinstance(row, Edge):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from exchange.market.models import Booking
-from exchange.reading.sample_rules import SampleRules
-from exchange.reports.sample_counting import counter_of
-from exchange.reports.sample_table import open_sample
+from exchange.reports.sample_counting import Rows, counter_of
+from exchange.reports.sample_table import Sample, open_sample
 from exchange.reports.sample_visits import SampledVisit, draw_visit
 from targeting import Catalog, Expression
 
@@ -32,18 +30,25 @@ def draw_passing(
     number: int,
 ) -> Drawn | None:
     """Draws a visit at the bookings' publishers, or anywhere without any; one that the expression
-    is true of, if there is one. None: no night was counted yet."""
+    is true of, if there is one. Gives None if no night was counted yet."""
     sample = open_sample()
     if sample is None:
         return None
-    counter = counter_of(sample)
-    rules = SampleRules(counter)
-    anywhere = np.full(len(sample), not bookings)
-    there = reduce(np.logical_or, (rules.at(one.publisher) for one in bookings), anywhere)
-    wanted = there & counter.of(expression)
+    there = find_there(sample, bookings)
+    wanted = there & counter_of(sample).of(expression)
     is_wanted = bool(wanted.any())
     drawn = draw_visit(sample, wanted if is_wanted else there, names, catalog, number)
     return Drawn(drawn, tell_drawn(drawn, is_wanted=is_wanted)) if drawn else Drawn(None)
+
+
+def find_there(sample: Sample, bookings: Sequence[Booking]) -> Rows:
+    """Finds all visits at the bookings' publishers, also those that lack what every visit must
+    carry: people may try them. Without bookings, all visits are found."""
+    if not bookings:
+        return np.ones(len(sample), dtype=bool)
+    sellers = {booking.publisher.seller_id for booking in bookings}
+    places = [n for n, seller_id in enumerate(sample.publisher_ids) if seller_id in sellers]
+    return np.isin(sample.publishers, places)
 
 
 def tell_drawn(drawn: SampledVisit, *, is_wanted: bool) -> str:

@@ -1,5 +1,5 @@
-"""The market on the newest night's sample: which of its visits each booking is eligible for, as
-the market is saved, or as if one thing were saved otherwise.
+"""Asks the market on the newest night's sample: which of its visits each booking is eligible for,
+as the market is saved, or as if one thing were saved otherwise.
 
     at the publisher  ->  the rules of the path  ->  the campaign        rows of the publisher only
 
@@ -15,7 +15,7 @@ from functools import lru_cache, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from exchange.market.models import Attribute, Campaign, Party
+from exchange.market.models import Attribute, Campaign, Edge, Party
 from exchange.reading.drafted_market import Draft, DraftedMarket, Way
 from exchange.reports.sample_counting import Counter, Rows, Truths
 from targeting import Expression
@@ -30,7 +30,8 @@ class SampledMarket(DraftedMarket):
     def __init__(
         self, counter: Counter, draft: Draft | None = None, saved: SampledMarket | None = None
     ) -> None:
-        """What the draft cannot change is asked of the market as it is `saved`."""
+        """Asks the sample behind `counter`; what the draft cannot change is asked of the market as
+        it is `saved`."""
         super().__init__(draft, saved)
         self.counter = counter
         self.sample = counter.sample
@@ -50,7 +51,7 @@ class SampledMarket(DraftedMarket):
         return [*others, row.name] if row.is_required else others
 
     def at(self, publisher: Party) -> Places:
-        """Rows of the sample that are visits at the publisher and may count."""
+        """Finds the rows of the sample that are visits at the publisher and may count."""
         seller_id = publisher.seller_id
         if seller_id not in self._places:
             ids = self.sample.publisher_ids
@@ -60,7 +61,7 @@ class SampledMarket(DraftedMarket):
         return self._places[seller_id]
 
     def eligible(self, way: Way) -> Places:
-        """Rows that the booking is eligible for."""
+        """Finds the rows that the booking is eligible for."""
         places = self.at(way.booking.publisher)
         if not len(places):
             return places
@@ -68,7 +69,7 @@ class SampledMarket(DraftedMarket):
         return places[self.opened(way) & wanted[places]]
 
     def opened(self, way: Way) -> Rows:
-        """For which of the rows at the publisher a path is open."""
+        """Tells for which of the rows at the publisher a path is open."""
         booking = way.booking
         return self._opened(
             booking.publisher,
@@ -91,10 +92,17 @@ class SampledMarket(DraftedMarket):
         return {pk: (self._edges[pk].seller_id, self._edges[pk].buyer_id) for pk in edge_ids}
 
     def passes(self, edge_id: int) -> Rows:
-        """Of which rows of the whole sample the rule is true."""
+        """Tells of which rows of the whole sample the rule is true."""
         if edge_id not in self._passing:
             self._passing[edge_id] = np.packbits(self._judge_true(self.read_rule(edge_id)))
         return unpack(self._passing[edge_id], len(self.sample))
+
+    def passes_all(self, edges: Sequence[Edge]) -> Rows:
+        """Tells of which rows of the whole sample all rules are true; of none without an edge. The
+        edges come with their sellers."""
+        self._edges |= {edge.pk: edge for edge in edges if edge.pk not in self._edges}
+        passed = np.full(len(self.sample), bool(edges))
+        return reduce(np.logical_and, (self.passes(edge.pk) for edge in edges), passed)
 
     def _ask_wanted(self, campaign: Campaign) -> NDArray[np.uint8]:
         return np.packbits(self._judge_true(self.read_campaign(campaign)))
@@ -103,14 +111,14 @@ class SampledMarket(DraftedMarket):
         return self.judge(read).true
 
     def judge(self, read: Expression | None) -> Truths:
-        """Of all rows; what does not compile is false of every one."""
+        """Judges all rows; what does not compile is false of every one."""
         if read is None:
             nothing = np.zeros(len(self.sample), dtype=bool)
             return Truths(nothing, ~nothing)
         return self.counter.judge(read.root, read)
 
     def visits(self, places: Places) -> float:
-        """What the rows stand for, a day."""
+        """Sums what the rows stand for, in visits a day."""
         return float(self.sample.weights[places].sum()) / self.sample.day_count
 
     def people(self, places: Places) -> int:
@@ -128,7 +136,7 @@ def walk(
     hops: int,
     places: Places,
 ) -> Rows:
-    """In rounds, for all rows at once: whom a visit can reach in so many hops."""
+    """Walks all rows at once, a hop a round, and tells which visits can reach the buyer."""
     source, target = between
     none = np.zeros(len(places), dtype=bool)
     reached = {source: ~none}

@@ -1,4 +1,4 @@
-"""What a publisher sells through each of its edges, by the night's funnels.
+"""Reads what a publisher sells through each of its edges, by the night's funnels.
 
 A booking belongs to the edge that its path begins with. A visit counts once for each booking that
 it is on its way to, as in all sums over bookings.
@@ -66,7 +66,8 @@ class SoldThrough:
 
 
 def read_sold(person: User, publisher: Party, day: date | None) -> SoldThrough | None:
-    """None if no such night was counted. Whoever asks owns the publisher, or is the exchange's."""
+    """Reads what was sold through each edge of a publisher; gives None if no such night was
+    counted. Whoever asks owns the publisher, or is the exchange's."""
     night = find_night(FUNNEL.job, day)
     if night is None:
         return None

@@ -1,5 +1,5 @@
-"""A booking's eligible visits of the last 45 days by the nightly count, with every change of what
-it depends on: its campaign, itself, the edges that it may take, and their audiences and lists.
+"""Reads a booking's eligible visits of the last 45 days by the nightly count, with every change of
+what it depends on: its campaign, itself, the edges that it may take, and their audiences and lists.
 
 Changes are told as far as the person may read them. A change of an audience or list that is used
 only by a rule which the person may not read is told as a change of that rule: its name would tell
@@ -77,7 +77,7 @@ class TimeLine:
 
 
 def read_time_line(booking: Booking, edges: Sequence[Edge], last: date, person: User) -> TimeLine:
-    """`edges` are those that it may take."""
+    """Reads the days of a booking and what changed on them; `edges` are those that it may take."""
     days = read_days(booking, last)
     marks = read_marks(booking, edges, days[0].day, person)
     shown = marks[-MOST_MARKS:]
@@ -97,7 +97,7 @@ def read_days(booking: Booking, last: date) -> list[Day]:
 
 
 def read_marks(booking: Booking, edges: Sequence[Edge], first: date, person: User) -> list[Mark]:
-    """Oldest first."""
+    """Reads what changed, the oldest first."""
     start = datetime.combine(first, time.min, UTC)
     catalog = load_catalog()
     readable = [edge for edge in edges if sight(person, edge).reads_conditions]
@@ -116,7 +116,8 @@ def read_marks(booking: Booking, edges: Sequence[Edge], first: date, person: Use
 def list_things(
     booking: Booking, edges: Sequence[Edge], readable: Sequence[Edge], hidden: Sequence[Edge]
 ) -> Iterable[tuple[Thing, Edge | None]]:
-    """What the booking depends on; with the edge to name instead where the person may not know."""
+    """Lists what the booking depends on; with the edge to name instead where the person may not
+    know."""
     yield booking.campaign, None
     yield booking, None
     yield from ((edge, None) for edge in edges)
@@ -153,7 +154,7 @@ def ids_in(words: Iterable[str], kind: str) -> list[int]:
 
 
 def read_pairs(row: Revised, start: datetime) -> Iterable[tuple[Revision, Revision]]:
-    """Each change since then with the version that it replaced."""
+    """Reads each change since then, with the version that it replaced."""
     model = apps.get_model("market", f"{type(row).__name__}Event")
     events = model._default_manager.filter(pgh_obj_id=row.pk).order_by("-version", "-pgh_id")
     recent = list(events.filter(pgh_created_at__gte=start)[:MOST_MARKS])
@@ -174,7 +175,7 @@ def tell_means(mark: Mark, number: int, days: Sequence[Day]) -> Mark:
 
 
 def as_it_was(row: Thing, revision: Revision) -> Draft:
-    """The thing with the content of an earlier version."""
+    """Gives the thing with the content of an earlier version."""
     former = copy.copy(row)
     for field in content_of(revision.event):
         if field.name != "current_number":

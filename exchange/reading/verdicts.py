@@ -1,5 +1,5 @@
-"""The verdict of why-not in one sentence, for one reader: conditions that they may not read are
-left out, names of edges are not."""
+"""Puts the verdict of why-not in one sentence, for one reader: conditions that they may not read
+are left out, names of edges are not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Verdict:
 
 
 def judge(why: WhyNot) -> Verdict:
-    """The first that holds, of what excludes all visits before what loses some."""
+    """Judges a booking by the first cause that holds; what excludes all visits comes before what
+    loses some."""
     place = why.booking.publisher.name
     if why.stopped:
         return Verdict(f"Nothing serves at {place}: {why.stopped}.", "warn", "now")
@@ -68,7 +69,7 @@ def tell_limit(losses: Losses) -> str:
 
 
 def tell_obstacle(losses: Losses) -> str:
-    """One condition, or two together, or the step where most stay."""
+    """Tells the one condition, or the two together, or the step where most visits stay."""
     if losses.blockers:
         return tell_alone(losses)
     if losses.pair:
@@ -86,7 +87,8 @@ def tell_alone(losses: Losses) -> str:
 
 
 def name(condition: Condition) -> str:
-    """As a sentence names it: an edge by its parties, a condition in words."""
+    """Writes a condition as a sentence names it: an edge by its parties, other conditions in
+    words."""
     words = condition.text and in_words(condition.text)
     if condition.edge is not None:
         is_part = condition.node is not None and words
@@ -95,7 +97,7 @@ def name(condition: Condition) -> str:
 
 
 def in_words(text: str) -> str:
-    """A condition in plain English, in the middle of a sentence."""
+    """Writes a condition in plain English, for the middle of a sentence."""
     try:
         said = describe(parse(text, load_catalog()))
     except ExpressionError:
@@ -105,7 +107,8 @@ def in_words(text: str) -> str:
 
 
 def tell_contradiction(found: Found, why: WhyNot) -> str:
-    """What the edge lets by, and what the campaign wants, as far as the person may read both."""
+    """Tells what the edge lets by, and what the campaign wants, as far as the person may read
+    both."""
     edges = {edge.pk: edge for edge in why.edges}
     told = [tell_side(pk, text, edges, why.person) for pk, text in found.conditions]
     readable = [one for one in told if one]
@@ -147,7 +150,7 @@ def tell_worst(night: NightFunnel) -> str:
 
 
 def name_step(step: NightStep) -> str:
-    """An edge by its parties of now; one that is gone by its number."""
+    """Gives an edge's parties of now, or the number of an edge that is gone."""
     if step.edge_id is not None:
         edge = Edge.objects.with_parties().filter(pk=step.edge_id).first()
         return str(edge) if edge else f"edge {step.edge_id}"
@@ -155,5 +158,5 @@ def name_step(step: NightStep) -> str:
 
 
 def say(visits: float) -> str:
-    """Visits a day of the sample: never rounded to none."""
+    """Writes visits a day of the sample, never rounded to none."""
     return f"{visits:,.0f}" if visits >= 1 else "fewer than 1"

@@ -1,5 +1,5 @@
-"""Why a booking does not serve, or serves so little: the verdict, what it rests on, and the change
-that did it. Now, on the newest night's sample, or on one night, by what that night counted.
+"""Finds why a booking does not serve, or serves so little: the verdict, what it rests on, and the
+change that did it. Now, on the newest night's sample, or on one night, by what that night counted.
 
 A change did it if, with the version before, more visits would be eligible, all else being as now.
 """
@@ -51,7 +51,7 @@ class WhyNot:
 
     @cached_property
     def sampled(self) -> SampledMarket | None:
-        """None if no night was counted yet."""
+        """Opens the saved market on the sample; gives None if no night was counted yet."""
         sample = open_sample()
         return None if sample is None else SampledMarket(counter_of(sample))
 
@@ -65,14 +65,15 @@ class WhyNot:
 
     @cached_property
     def losses(self) -> Losses | None:
-        """None if nothing was counted yet, or there is no path."""
+        """Counts where visits are lost; gives None if nothing was counted yet, or there is no
+        path."""
         if self.sampled is None or not self.way.edge_ids:
             return None
         return Losses(self.sampled, self.way, self.person)
 
     @cached_property
     def edges(self) -> list[Edge]:
-        """All that its visits may take."""
+        """Lists all edges that the booking's visits may take."""
         return [self.market.edge(pk) for pk in self.way.edge_ids]
 
     @cached_property
@@ -93,7 +94,7 @@ class WhyNot:
 
     @cached_property
     def stopped(self) -> str:
-        """What the campaign or the booking itself says; empty if it is meant to serve."""
+        """Says why the campaign or the booking itself is not meant to serve; empty if it is."""
         campaign, now = self.booking.campaign, timezone.now()
         if campaign.is_retired or self.booking.is_retired:
             return "it is retired"
@@ -135,7 +136,8 @@ class WhyNot:
 
 
 def find_worst_publisher(campaign: Campaign) -> int | None:
-    """Where the campaign lost most against the same weekday a week before, by the last count."""
+    """Finds where the campaign lost most against the same weekday a week before, by the last
+    count."""
     days = last_reported_days()
     if days is None:
         return None
@@ -150,7 +152,7 @@ def find_worst_publisher(campaign: Campaign) -> int | None:
 
 
 def replay(booking: Booking, mark: Mark, saved: SampledMarket) -> float:
-    """Visits a day with what changed as it was before, all else as now."""
+    """Counts the visits a day if what changed were as before, and all else as now."""
     former = SampledMarket(saved.counter, as_it_was(mark.row, mark.earlier), saved)
     way = former.find_ways([booking])[0]
     return former.visits(former.eligible(way))

@@ -58,7 +58,8 @@ class DataQuality:
 
 
 def read_quality() -> DataQuality | None:
-    """None if no night was measured yet, or its tables cannot be read."""
+    """Reads the newest night's figures; gives None if no night was measured yet, or its tables
+    cannot be read."""
     return read_newest(str(settings.REPORT_DIR), int(time.monotonic() // LOOK_EVERY_SECONDS))
 
 

@@ -42,6 +42,6 @@ def read_freshness(now: datetime | None = None) -> Freshness:
 
 
 def expected_day(now: datetime) -> date:
-    """The newest day whose night is over."""
+    """Gives the newest day whose night is over."""
     night_ends = timedelta(hours=settings.NIGHTLY_REPORT_HOUR_UTC) + PATIENCE
     return (now - night_ends).date() - timedelta(days=1)

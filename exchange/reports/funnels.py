@@ -102,7 +102,7 @@ def read_steps(rows: pa.Table) -> list[NightStep]:
 
 
 def read_blockers(rows: pa.Table) -> list[NightBlocker]:
-    """Those that keep most out first."""
+    """Reads the conditions that alone keep visits out; those that keep most out come first."""
     found = [NightBlocker(row["condition"], row["visits"]) for row in rows.to_pylist()]
     kept = [blocker for blocker in found if blocker.visits]
     return sorted(kept, key=lambda blocker: (-blocker.visits, blocker.condition))

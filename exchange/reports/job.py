@@ -132,7 +132,8 @@ def read_line(line: str) -> Said:
 
 @contextmanager
 def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """In a process group of its own, which is ended as a whole: Spark starts others."""
+    """Starts the command in a process group of its own, which is ended as a whole: Spark starts
+    others."""
     process = subprocess.Popen(
         command,
         cwd=settings.BASE_DIR,

@@ -68,8 +68,9 @@ class Counter:
         return self.judge(expression.root, expression).true & self.can_count()
 
     def can_count(self, required: Iterable[str] | None = None) -> Rows:
-        """A visit that lacks a required attribute is eligible for nothing. What no visit of the
-        sample could carry, such as an attribute that is not saved yet, none does."""
+        """Finds the visits that may count: one that lacks a required attribute is eligible for
+        nothing. What no visit of the sample could carry, such as an attribute that is not saved
+        yet, none does."""
         names = self.sample.required if required is None else tuple(required)
         says = [self._carries(name) for name in names]
         return reduce(np.logical_and, says, np.ones(len(self.sample), dtype=bool))

@@ -115,8 +115,8 @@ def request_run(*, first_day: date, last_day: date, requested_by: User | None = 
 
 
 def request_nightly(*, today: date) -> list[ReportRun]:
-    """Yesterday, and whatever of the log was never reported, as few runs as there are gaps. A
-    night without any still ends with the check of bookings."""
+    """Requests yesterday, and whatever of the log was never reported, in as few runs as there are
+    gaps. A night without any still ends with the check of bookings."""
     runs = [
         request_run(first_day=first, last_day=last) for first, last in stretches(due_days(today))
     ]
@@ -180,7 +180,7 @@ def claim(run_id: int) -> bool:
 
 
 def due(runs: QuerySet[ReportRun]) -> QuerySet[ReportRun]:
-    """Those that wait, but for retries whose time has not come."""
+    """Chooses the runs that wait, but for retries whose time has not come."""
     is_time = Q(start_after=None) | Q(start_after__lte=timezone.now())
     return runs.filter(is_time, status=ReportRun.Status.QUEUED)
 
@@ -209,7 +209,8 @@ def start_next() -> None:
 
 
 def work(run: ReportRun, on_day: Progress | None) -> None:
-    """Job, load, done; whatever fails is written down for the people who wait."""
+    """Runs the job and loads its summary; whatever fails is written down for the people who
+    wait."""
     log: deque[str] = deque(maxlen=LOG_LINES)
     try:
         days = count_days(run, on_day, log)

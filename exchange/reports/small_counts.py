@@ -16,7 +16,7 @@ from exchange.accounts.permissions import is_exchange_operator
 
 
 def least_told(person: Person) -> int:
-    """How many users a figure must be of to be told to this person."""
+    """Gives how many users a figure must be of to be told to this person."""
     return 0 if is_exchange_operator(person) else settings.LEAST_USERS_TOLD
 
 
@@ -25,7 +25,7 @@ def is_small(users: float | None, least: int) -> bool:
 
 
 def tell_users(users: float | None, least: int) -> str:
-    """For pages and CSV; empty where nothing is known."""
+    """Writes users for pages and CSV; empty where nothing is known."""
     if users is None:
         return ""
     return f"< {least}" if is_small(users, least) else f"{round(users):,}"

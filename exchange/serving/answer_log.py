@@ -60,8 +60,8 @@ class AnswerLog(KeptLog):
         retention: Retention | None = None,
         directory: SnapshotDirectory | None = None,
     ) -> None:
-        """`directory` is where the answers' snapshots and deltas lie; without one, only the
-        answers are kept."""
+        """Keeps answers in `folder`. `directory` is where their snapshots and deltas lie; without
+        one, only the answers are kept."""
         super().__init__(
             [folder], most=most, retention=retention or Retention(), dropped=ANSWERS_DROPPED
         )
@@ -74,8 +74,8 @@ class AnswerLog(KeptLog):
         return next(self._numbers) % self.every == 0
 
     def _make_tables(self, kept: list[Kept]) -> Iterator[tuple[date, pa.Table]]:
-        """One, by columns, and bookings as the arrays that they are: a list of numbers for each
-        would hold the interpreter for half a second, and every request with it."""
+        """Makes one table, by columns, with bookings as the arrays that they are: a list of numbers
+        for each would hold the interpreter for half a second, and every request with it."""
         if self._states is not None:
             self._states.keep(each.live for each in kept)
         visits = list(read_visits(kept))

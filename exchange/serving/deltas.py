@@ -1,4 +1,5 @@
-"""The delta log beside a snapshot: numbered records of what changed since it was built.
+"""Reads and writes the delta log beside a snapshot: numbered records of what changed since it was
+built.
 
     deltas/<log_id>/<number>.json      a line with the checksum of the rest, then one record
 

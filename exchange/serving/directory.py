@@ -1,4 +1,4 @@
-"""The snapshot directory: the only thing that snapshot builds and eligibility servers share.
+"""Keeps the snapshot directory: the only thing that snapshot builds and eligibility servers share.
 
     manifest.json                  which snapshot is live
     stops.json                     what was stopped since the snapshots that are here (see `stops`)

@@ -1,4 +1,5 @@
-"""A snapshot directory in an object store, by whatever fsspec reaches; folders need none of this.
+"""Keeps a snapshot directory in an object store, by whatever fsspec reaches; folders need none of
+this.
 
     python -m exchange.serving.store s3://bucket/treeline /var/lib/treeline/snapshots
 

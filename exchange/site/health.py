@@ -120,9 +120,9 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 @login_not_required
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Ready means: eligibility is answered. It is answered from the snapshot alone, so a database,
-    broker or worker that is away degrades a server and does not take it out of traffic. Late
-    reports are told, and are no fault of a server."""
+    """Answers whether this server is ready: whether eligibility is answered. It is answered from
+    the snapshot alone, so a database, broker or worker that is away degrades a server and does not
+    take it out of traffic. Late reports are told, and are no fault of a server."""
     service = service_for(settings.SNAPSHOT_DIR)
     live = service.live
     state = service.recovery or "ok" if live else "none loaded"
@@ -143,7 +143,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def look_at_database(build_watch: BuildWatch) -> tuple[str, Builds | None, Freshness | None]:
-    """A database that answers and has no tables yet is there, and builds nothing."""
+    """Looks whether the database answers, and what it says. One that answers and has no tables yet
+    is there, and builds nothing."""
     try:
         with probing(), connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -20,7 +20,7 @@ RULE = re.compile(r"^\|[\s|:-]+\|$")
 
 @cache
 def read_document(name: str) -> SafeString:
-    """Read once: the files come with the program."""
+    """Reads a document once: the files come with the program."""
     text = (settings.BASE_DIR / "docs" / name).read_text()
     return mark_safe("\n".join(write_blocks(text)))  # noqa: S308, every text is escaped
 
@@ -40,14 +40,15 @@ def write_blocks(text: str) -> Iterator[str]:
 
 
 def write_heading(line: str) -> Iterator[str]:
-    """The first one is the page's own."""
+    """Writes a heading; the first one of a document is left out, because the page has its own."""
     marks, _, words = line.partition(" ")
     if len(marks) > 1:
         yield f"<h2>{write_text(words)}</h2>"
 
 
 def write_prose(lines: list[str]) -> Iterator[str]:
-    """A paragraph, a list, or a list behind its paragraph; an item goes on in indented lines."""
+    """Writes a paragraph, a list, or a list behind its paragraph; an item goes on in indented
+    lines."""
     first = next((n for n, line in enumerate(lines) if line.startswith("- ")), len(lines))
     if first:
         yield f"<p>{write_text(' '.join(lines[:first]))}</p>"

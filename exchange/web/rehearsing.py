@@ -1,4 +1,4 @@
-"""A form's rehearsal: what saving it would do, while it is filled in and once more on the save.
+"""Rehearses a form: what saving it would do, while it is filled in and once more on the save.
 
 A save that would stop more bookings than the person's organisation lets pass unasked needs a tick.
 The tick says how many were seen to stop: if meanwhile it would be more, it is asked again.
@@ -71,8 +71,8 @@ class Row:
 
 
 def is_rehearsed(request: HttpRequest, form: SavingForm) -> bool:
-    """Whether the save may go on; if not, the form says why and shows the rehearsal. What cannot
-    be read is the save's to complain about."""
+    """Tells whether the save may go on; if not, the form says why and shows the rehearsal. What
+    cannot be read is the save's to complain about."""
     if not form.is_valid() or not is_decided(form):
         return True
     try:
@@ -85,13 +85,13 @@ def is_rehearsed(request: HttpRequest, form: SavingForm) -> bool:
 def is_change_rehearsed(
     request: HttpRequest, form: ChangeValuesForm, value_list: ValueList, person: User
 ) -> bool:
-    """The same of some values more or less."""
+    """Tells whether some values may be added to a list or taken from it, like `is_rehearsed`."""
     values = form.values_after(value_list)
     return values is None or is_granted(request, form, Draft(value_list, values), person)
 
 
 def values_of(form: SavingForm) -> Values | None:
-    """Those of a list's form, cleaned as the save does; None where they stay. Raises
+    """Gives the values of a list's form, cleaned as the save does; None where they stay. Raises
     `ValidationError` for what cannot be read."""
     if not isinstance(form, ValueListForm):
         return None
@@ -117,7 +117,7 @@ def is_decided(form: SavingForm) -> bool:
 
 
 def allowed(person: User) -> int:
-    """How many bookings a save of this person may stop unasked."""
+    """Gives how many bookings a save of this person may stop unasked."""
     return person.organisation.unasked_stops if person.organisation else 0
 
 
@@ -127,7 +127,7 @@ def ticked(request: HttpRequest) -> int:
 
 
 def describe(rehearsal: Rehearsal, person: User) -> dict[str, Any]:
-    """What the fragment shows."""
+    """Gives what the fragment shows."""
     stopped = len(rehearsal.stopped)
     rows = draw_rows(rehearsal)
     return {
@@ -152,7 +152,7 @@ def draw_shares(rehearsal: Rehearsal) -> list[Share]:
 
 
 def draw_rows(rehearsal: Rehearsal) -> list[Row]:
-    """The largest of each outcome first, so that the first rows show more than one."""
+    """Draws the largest of each outcome first, so that the first rows show more than one."""
     fates = [fate for fate in rehearsal.fates if fate.outcome is not Outcome.HAD_NONE]
     most = max((max(fate.before or 0, fate.after or 0) for fate in fates), default=0) or 1
     groups = [list(group) for _, group in groupby(fates, key=lambda fate: fate.outcome)]

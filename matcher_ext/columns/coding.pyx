@@ -192,7 +192,7 @@ cdef void code_visits(
 cdef void code_minutes(
     const Coder* times, const Coder* offsets, bint is_local, Coder* minutes
 ) noexcept nogil:
-    """Without the offset of its clock, a local time has no minute."""
+    """Codes the minutes of times. A local time without the offset of its clock has none."""
     cdef size_t i, at = 0
     cdef int64_t offset = 0
     open_coder(minutes, INTEGER)

@@ -1,4 +1,4 @@
-"""Values of a table's dictionaries as Python objects, as a visit would carry them."""
+"""Makes Python objects of the values in a table's dictionaries, as a visit would carry them."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from matcher_ext.columns.table_format cimport Table

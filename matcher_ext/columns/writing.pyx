@@ -206,7 +206,7 @@ cdef class TableMaker:
                 lay_column(&self.layout, &self.coders[i], i, count)
                 append_values(&self.coders[i], &words, &bytes)
                 seen.insert(seen.end(), self.layout.seen.begin(), self.layout.seen.end())
-                # What is laid out is not needed twice: half of the memory.
+                # Frees what is laid out now: keeping both would take twice the memory.
                 self.coders[i].codes = vector[uint32_t]()
                 self.coders[i].points = vector[double]()
             columns.push_back(column)

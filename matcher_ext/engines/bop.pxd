@@ -1,4 +1,4 @@
-"""Counting for arbitrary expressions (BoP: Bittner and Hinze; a-tree, SIGMOD 2021, section 2).
+"""Matches any expression by counting (BoP: Bittner and Hinze; a-tree, SIGMOD 2021, section 2).
 
 Each expression is one row of words, and the least number of true predicates that it needs: 1 for a
 predicate, the sum over an `and`, the least over an `or`. Each true predicate counts for the

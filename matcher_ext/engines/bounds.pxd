@@ -1,4 +1,4 @@
-"""Intervals of predicates, and DEXIN's arrays of slots that hold their bounds (dexin.pxd).
+"""Keeps the intervals of predicates in DEXIN's arrays of slots, by their bounds (dexin.pxd).
 
 An array cuts the range of its bounds into slots of one width; more of them as bounds become more. A
 slot is sorted when a visit first needs it, in the place of the paper's red-black tree.

@@ -1,4 +1,4 @@
-"""Conjunctions: how expressions become them, and the index that finds those that are true.
+"""Makes conjunctions of expressions, and finds those that are true by an index.
 
 Translation (a-tree, SIGMOD 2021, section 2): an expression becomes the disjunction of all ways to
 make it true, one choice at each `or`. Their number is the product over each `and`, so it has a

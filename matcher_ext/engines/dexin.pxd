@@ -1,4 +1,4 @@
-"""DEXIN (dexin, FGCS 2017): one attribute after another, each by exclusion or by inclusion.
+"""Matches attribute by attribute, each by exclusion or inclusion: DEXIN (dexin, FGCS 2017).
 
 A conjunction has one interval for each attribute that it asks for. Each attribute has two arrays of
 slots, by lower and by upper bound:

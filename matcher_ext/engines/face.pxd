@@ -59,19 +59,19 @@ cdef class Engine:
     cdef Snapshot stage
     cdef ScratchHolder holder               # of the stage; its visit is the one that is matched
     cdef vector[int64_t] truths
-    # Of the visit that is matched; what has its signature is of it.
+    # Holds what is known of the visit that is matched: whatever has its signature.
     cdef uint32_t signature
     cdef vector[uint32_t] found             # true predicates
     cdef vector[uint32_t] true_at           # by node of the store: the signature, if it is true
     cdef vector[uint32_t] asked_at          # by node: the signature, if it was asked
     cdef vector[uint32_t] matched_at        # by slot: the signature, if it matched
     cdef vector[uint32_t] matched           # slots
-    # Counted work, of all visits.
+    # Counts work, over all visits.
     cdef uint64_t visits
     cdef uint64_t tested                    # predicates that were asked one by one
     cdef uint64_t visited                   # nodes, list entries or expressions, by engine
 
-    # What an engine is. `_read` looks at the form and may add conjunctions to it, or raises
+    # Names what an engine does. `_read` looks at the form and may add conjunctions to it, or raises
     # EngineLimitError; then `_add` links the form; if that raises, `_remove` is not called.
     cdef int _read(self, uint32_t root) except -1
     cdef int _add(self, uint32_t slot, uint32_t root) except -1
@@ -82,7 +82,7 @@ cdef class Engine:
     cdef size_t _count_bytes(self) noexcept nogil
     cdef int _describe(self, dict stats) except -1
 
-    # What it may use.
+    # Serves the engines: what they may use.
     cdef uint32_t _hold(self, uint32_t slot, uint32_t form_node) noexcept nogil
     cdef bint _ask(self, uint32_t predicate) noexcept nogil
     cdef uint32_t _join(self, const vector[uint32_t]* predicates) noexcept nogil

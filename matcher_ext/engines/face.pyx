@@ -1,4 +1,4 @@
-"""Entries, dictionary and predicate stage of every published matcher (face.pxd)."""
+"""Keeps entries, dictionary and predicate stage of every published matcher (face.pxd)."""
 import json
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -163,7 +163,7 @@ cdef class Engine:
             + bytes_of(self.stage.owned)
         )
 
-    # What an engine is: this one matches nothing.
+    # Stands in for what an engine does: this one matches nothing.
 
     cdef int _read(self, uint32_t root) except -1:
         return 0
@@ -189,7 +189,7 @@ cdef class Engine:
     cdef int _describe(self, dict stats) except -1:
         return 0
 
-    # What it may use.
+    # Serves the engines: what they may use.
 
     cdef uint32_t _hold(self, uint32_t slot, uint32_t form_node) noexcept nogil:
         """Finds or makes the node of a predicate or conjunction of the form; the slot owns a use of

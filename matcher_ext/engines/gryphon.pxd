@@ -1,4 +1,4 @@
-"""The matching tree (Gryphon: matching-events, PODC 1999) of conjunctions.
+"""Matches conjunctions by a matching tree (Gryphon: matching-events, PODC 1999).
 
 A node tests one attribute. An edge is a result of the test, here a predicate that is true; the star
 edge is for those that do not care. A visit goes down every edge that is true and every star.

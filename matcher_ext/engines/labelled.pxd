@@ -1,4 +1,4 @@
-"""Matching by labelled leaves (complex-boolean-expressions, SIGMOD 2010), and its baseline.
+"""Matches by labelled leaves (complex-boolean-expressions, SIGMOD 2010), beside its baseline.
 
 An expression is an alternating tree of `and` and `or` whose leaves are conjunctions; an `and`'s own
 predicates are one leaf. The index finds the true conjunctions (conjunctions.pxd); each says where
@@ -62,7 +62,7 @@ cdef class Labelled(Engine):
     cdef void _write_leaf(self, uint32_t node) noexcept nogil
     cdef void _list_by_node(self) noexcept nogil
     cdef void _compact(self) noexcept nogil
-    # What one of these is: makes the leaves of an expression, says whether it is true.
+    # Names what each of these engines does: make an expression's leaves, say whether it is true.
     cdef void _label(self, vector[Leaf]* leaves) noexcept nogil
     cdef bint _evaluate(self, size_t first, size_t end) noexcept nogil
 

@@ -33,7 +33,7 @@ cdef class Naive(Conjunctive):
     cdef vector[uint32_t] order                 # conjunctions, as they are asked
     cdef vector[vector[uint32_t]] chains        # by conjunction: predicates, as they are asked
     cdef vector[vector[uint32_t]] users         # by predicate: conjunctions
-    # Of the visit.
+    # Holds what is known of the visit.
     cdef vector[uint8_t] is_decided             # by conjunction
     cdef vector[uint32_t] open_users            # by predicate: undecided conjunctions
     cdef vector[uint32_t] left                  # by conjunction: predicates that were not asked

@@ -1,4 +1,4 @@
-"""The dynamic index's Python face. Nothing changes when a call raises."""
+"""Lets Python change and match the dynamic index. Nothing changes when a call raises."""
 import numpy
 
 from libc.stdint cimport int64_t, uint32_t

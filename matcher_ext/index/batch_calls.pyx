@@ -1,7 +1,7 @@
-"""Batches of visits against a snapshot: which ids match each row, and how many rows match each id.
+"""Matches batches of visits on a snapshot: which ids match each row, how many rows each id.
 
-Behind the methods of Snapshot with the same names; owns how rows are fed to the compiled code, not
-what a match or a count is (matching.pxd, counting.pxd).
+Stands behind the methods of Snapshot with the same names; owns how rows are fed to the compiled
+code, not what a match or a count is (matching.pxd, counting.pxd).
 """
 import time
 

@@ -1,4 +1,4 @@
-"""The Python face of a frozen index: open, match, count, explain."""
+"""Lets Python open a frozen index, match and count on it, and have it explain."""
 from functools import partial
 from pathlib import Path
 
@@ -273,7 +273,7 @@ cdef class Snapshot(PlanBuffer):
     cdef object _copy_matched(self, ScratchHolder holder):
         cdef Py_buffer view
         matched = make_array(count_matched(&holder.scratch), ID_TYPE)
-        # Not a typed view: making one takes longer than matching a few thousand entries.
+        # Avoids a typed view: making one takes longer than matching a few thousand entries.
         PyObject_GetBuffer(matched, &view, PyBUF_SIMPLE)
         copy_ids(&self.plan, &holder.scratch, <int64_t*>view.buf)
         PyBuffer_Release(&view)

@@ -29,7 +29,7 @@ cdef enum:
 cdef uint64_t keyword_letters[KEYWORD_SLOTS]
 cdef uint8_t keyword_codes[KEYWORD_SLOTS]
 
-# What a byte can begin or continue.
+# Tells what a byte can begin or continue.
 cdef enum CharClass:
     CHAR_OTHER
     CHAR_SPACE

@@ -118,7 +118,7 @@ cdef inline void mark_holding(
     cdef uint32_t below = rank + exact          # low < below
     cdef uint32_t word, stop, i
     cdef uint64_t held
-    # Word by word and without a branch: which of them hold a value is as good as random.
+    # Goes word by word and without a branch: which of them hold a value is as good as random.
     while first < end:
         word = (leaf + first) >> 6
         stop = min(end, ((word + 1) << 6) - leaf)

@@ -1,5 +1,5 @@
-"""Hash-consed nodes with use counts (shared_nodes.pxd). Knows nothing of visits, ids or
-matching."""
+"""Finds, makes and removes nodes by hash, with use counts (shared_nodes.pxd). Knows nothing of
+visits, ids or matching."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 

@@ -47,7 +47,7 @@ cdef void end_walk(Walk* walk) noexcept nogil:
     walk.ways.clear()
 
 
-# Which of two ways is better: the larger share, fewer hops, earlier names, smaller edge ids.
+# Comparing two ways: the larger share, fewer hops, earlier names, smaller edge ids.
 
 cdef bint is_named_before(
     const Routes* routes, const Walk* walk, uint32_t way, uint32_t edge, uint32_t rival,
@@ -289,7 +289,7 @@ cdef object whole_share(const Way* way):
     return int(high_half(way.share)) << 64 | int(low_half(way.share))
 
 
-# Whom a party reaches, and who reaches it, in how few hops.
+# Finding whom a party reaches, and who reaches it, in how few hops.
 
 cdef void count_on(const Routes* routes, uint32_t source, vector[uint8_t]* hops) noexcept nogil:
     """Counts the hops from a source to itself and to each party that sells on."""

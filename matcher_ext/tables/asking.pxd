@@ -53,14 +53,14 @@ cdef cppclass Asker:
     vector[vector[uint64_t]] levels     # by depth: what is not kept
     AskCode ask_code
     void* code_context
-    # The walk.
+    # Holds what the walk over the exchange graph needs.
     bint is_walked
     uint32_t walk_depth                 # the levels that edges may take begin here
     uint32_t most_hops                  # that anybody asks for
     vector[uint8_t] need                # by node: 1 + the most hops it may be away, or 0
     vector[uint32_t] last               # by node: its place in `reached`, or NOTHING
     vector[Reached] reached
-    # An edge that a walk takes as always open, or as never; or NOTHING. For bottlenecks.
+    # Names an edge that a walk takes as always open, or as never, to find bottlenecks; or NOTHING.
     uint32_t forced_edge
     bint forced_open
 

@@ -245,7 +245,7 @@ cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) 
     return rows
 
 
-# The walk.
+# Walking.
 
 cdef void measure_need(Asker* asker, uint32_t first, uint32_t end) noexcept nogil:
     """Measures backwards from whoever is asked for: need is 1 + the hops that may lead there."""

@@ -1,4 +1,4 @@
-"""An index bound to a table: its expressions as a question, and which ids they stand for.
+"""Binds an index to a table: its expressions become a question, whose entries stand for ids.
 
 Made once for each state of an index that is asked; a snapshot never changes, a live index gives
 another state after each change. A state is what `table_parts()` of an index says:
@@ -33,7 +33,7 @@ cdef class Thread:
 
 cdef class BoundIndex:
     """Immutable once it is made, but for the pool of idle threads' memory."""
-    # Not the table itself, which keeps what was bound: it lives as long as a call of its own.
+    # Leaves the table itself out: it keeps what was bound, and lives as long as its own call.
     cdef const Table* table
     cdef list coded_total               # the table's: how many rows code was asked of
     cdef tuple names                    # attributes of the table
@@ -50,7 +50,7 @@ cdef class BoundIndex:
     cdef readonly object ids            # ascending
     cdef readonly object entry_of_id    # entry of the question; -1: true of nothing
     cdef list pool
-    # Made when somebody asks for them.
+    # Holds what is made when somebody first asks for it.
     cdef object lock
     cdef bint has_ends
     cdef vector[EdgeEnds] ends[2]       # by plan and definition

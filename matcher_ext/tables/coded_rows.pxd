@@ -1,4 +1,4 @@
-"""Definitions that code answers: rows of a block become visits again, and code is asked of each.
+"""Answers definitions by code: makes visits of a block's rows again, and asks the code of each.
 
 It gives the same result as matching, a thousand times slower. Answers are good for one call, since
 code may answer differently the next time; a block in which nothing needs code is never asked. Code
@@ -19,7 +19,7 @@ cdef class CodedRows:
     cdef readonly object error      # what code raised first, or None
 
 cdef CodedRows begin_coded(const Table* table, tuple attributes, list names, answer)
-# An AskCode of asking.pxd; its context is a CodedRows.
+# Fits AskCode of asking.pxd; its context is a CodedRows.
 cdef const uint64_t* ask_code(
     void* context, uint32_t block, uint32_t definition, bint wanted
 ) noexcept nogil

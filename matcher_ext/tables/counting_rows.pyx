@@ -165,7 +165,8 @@ cdef void settle(
 cdef void count_users(
     Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
 ) noexcept nogil:
-    """Blocks of one publisher follow one another: behind the last, its bookings are settled."""
+    """Counts users, each once. Blocks of one publisher follow one another: behind the last of them
+    the users of its bookings are known."""
     cdef const Table* table = asker.table
     cdef const Question* question = asker.question
     cdef Counted counted

@@ -1,4 +1,5 @@
-"""Loops over the bitmaps of a block's rows, compiled for each machine (machine/bitmaps.pxd)."""
+"""Joins and tests bitmaps of a block's rows, in loops compiled for each machine
+(machine/bitmaps.pxd)."""
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from matcher_ext.machine.bitmaps cimport count_ones

@@ -1,4 +1,4 @@
-"""Which bookings are eligible for the same visits."""
+"""Finds pairs of bookings that are eligible for the same visits, and counts those visits."""
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
@@ -10,6 +10,5 @@ cdef struct Common:
     uint32_t other
 
 # Lists pairs of entries with at least `support` common visits at one publisher or, for entries of
-# no publisher, at all of them. Rows of one
-# publisher at a time are in memory.
+# no publisher, at all of them. Only the rows of one publisher are in memory at a time.
 cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noexcept nogil

@@ -1,4 +1,5 @@
-"""What an index says of itself to whoever reads its expressions instead of matching with it."""
+"""Holds what an index says of itself to whoever reads its expressions instead of matching with
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class TableParts:
     answered: Collection[str] = ()
 
     def is_same(self, other: TableParts) -> bool:
-        """Whether both are one state: each change makes another snapshot beside."""
+        """Tells whether both are one state: each change makes another snapshot beside."""
         return self.below is other.below and self.beside is other.beside
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a table: expressions as one graph, bound to its values, with no references.
+"""Holds what is asked of a table: expressions as one graph, bound to its values, no references.
 
 A question is made of one index or of texts, for one table, and never changed: any number of threads
 may ask it at once. It holds numbers only, no pointers; whoever asks keeps the index alive, because
@@ -64,7 +64,7 @@ cdef cppclass Question:
     vector[uint32_t] gate_starts
     vector[uint32_t] ungated
     vector[uint32_t] required       # columns; NOTHING: one that no row has
-    # While entries are added: path << 32 | edge -> the path that is longer by this edge.
+    # Finds paths while entries are added: path << 32 | edge -> the path longer by this edge.
     unordered_map[uint64_t, uint32_t] paths
 
 # Appends a plan's graph. `targets`: by definition, the node that it means instead, NOTHING for its

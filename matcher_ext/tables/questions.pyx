@@ -298,7 +298,7 @@ cdef void index_gates(Question* question, const Table* table) noexcept nogil:
     question.paths.clear()
 
 
-# What is kept.
+# Choosing what is kept.
 
 cdef cppclass Use:
     """How often entries of one gate ask for a node, over all gates."""

@@ -1,4 +1,4 @@
-"""What a table answers, as values."""
+"""Holds what a table answers, as plain values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ByBooking(Mapping[int, Result]):
     less time to count than to wrap."""
 
     def __init__(self, ids: Iterable[int], make: Callable[[int], Result]) -> None:
-        """`make` takes the place of an id."""
+        """Makes results when they are asked for; `make` takes the place of an id."""
         self._places = {booking: place for place, booking in enumerate(ids)}
         self._make = make
 

@@ -1,4 +1,5 @@
-"""Sketches of users in the bytes that Spark reads and writes: sets that are estimated, and merged.
+"""Makes sketches of users in the bytes that Spark reads and writes: sets that are estimated, and
+merged.
 
 Users are added as texts, whose bytes Spark hashes in the same way. A sketch that Spark made and one
 of ours over the same users count them once.

@@ -1,4 +1,4 @@
-"""Texts asked of a table: parsed, bound, answered, forgotten."""
+"""Asks texts of a table that are in no index: parses and binds them, answers, forgets them."""
 from libc.stdint cimport uint32_t, uint64_t
 
 from matcher_ext.tables.bound_index cimport BoundIndex, Thread

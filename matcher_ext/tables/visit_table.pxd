@@ -1,4 +1,4 @@
-"""Visits prepared once and asked many times: the face of this room."""
+"""Holds visits that are prepared once and asked many times: what callers see of this room."""
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_format cimport Table

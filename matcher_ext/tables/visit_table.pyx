@@ -1,4 +1,4 @@
-"""The Python face of prepared visits: made, saved, opened, asked (visit_table.pxd)."""
+"""Makes, saves and opens tables of prepared visits, and asks them for Python (visit_table.pxd)."""
 import json
 import threading
 from functools import partial
@@ -29,7 +29,7 @@ from matcher_ext.tables.following import list_bottlenecks, list_overlaps, list_w
 from matcher_ext.tables.sketches import gather_users, make_sketches
 from matcher_ext.values.refusals import SnapshotError
 
-# The version of check_table: raise it with every check that is added.
+# Numbers the version of check_table: raise it with every check that is added.
 CHECKS = 1
 MOST_BOUND = 4
 
@@ -153,14 +153,14 @@ cdef class VisitTable:
 
     @property
     def by(self):
-        """The attribute that says whose visits they are, or None."""
+        """Gives the attribute that says whose visits they are, or None."""
         if self.table.header.by == NOTHING:
             return None
         return self.catalog.names[self.table.header.by]
 
     @property
     def weights(self):
-        """How many visits each row of the input stands for."""
+        """Gives how many visits each row of the input stands for."""
         cdef uint32_t block
         weights = numpy.empty(len(self), dtype=numpy.int64)
         order = self._order()

@@ -1,4 +1,4 @@
-"""Bookings on any path: which way visits take, and which edges they cannot do without.
+"""Finds which way visits of bookings on any path take, and which edges they cannot do without.
 
 The cheapest way of a visit is found by the walk that matching takes (routes.pxd), so that ties go
 as they go there. Rows of a block that satisfy the same edges take the same ways: one walk for all
@@ -25,7 +25,7 @@ cdef cppclass Ways:
     map[vector[uint32_t], uint32_t] numbers         # edges of the graph -> way
     vector[vector[uint32_t]] edges                  # by way
     unordered_map[uint64_t, int64_t] visits         # booking << 32 | way
-    # Of a block.
+    # Holds what is known of the present block.
     vector[uint32_t] class_of                       # by row
     vector[uint32_t] firsts                         # by class: a row
     unordered_map[uint64_t, uint32_t] taken         # class << 32 | reach -> way

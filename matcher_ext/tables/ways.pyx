@@ -201,7 +201,7 @@ cdef void weigh_edges(
     if find_block_source(asker) == NOTHING or not join_else(asker, entry, others):
         return
     measure_need(asker, reach, reach + 1)
-    # All that a walk may ask is asked before, so that it takes no memory that is given back.
+    # Asks all that a walk may ask before it, so that it takes no memory that is given back.
     for i in range(edges):
         if asker.need[routes.purchases[i].node]:
             ask_node(asker, asker.question.slots[routes.purchases[i].atom - asker.leaves], True)

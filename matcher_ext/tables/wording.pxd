@@ -1,4 +1,4 @@
-"""Nodes of a plan or a form in words of the language, for answers that name conditions."""
+"""Writes nodes of a plan or a form in words of the language, for answers that name conditions."""
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 

@@ -15,7 +15,7 @@ HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 @pytest.fixture
 def quick_passwords(settings: Settings) -> None:
-    """For dozens of attempts, and no other process that would have to know the hash."""
+    """Makes dozens of attempts affordable; no other process has to know the hash."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -32,7 +32,7 @@ def attempt(
     browser: Client | None = None,
     agent: str = "one",
 ) -> HttpResponse:
-    """From a browser that was never here before, unless one is given."""
+    """Tries to log in from a browser that was never here before, unless one is given."""
     answer = (browser or Client()).post(
         "/login/",
         {"username": name, "password": password},

@@ -22,7 +22,7 @@ def try_names(count: int, address: str = HERE) -> list[int]:
 
 
 def later(by: timedelta) -> None:
-    """The oldest first: none takes the minute of one that is still to move."""
+    """Moves the oldest first, so that none takes the minute of one that is still to move."""
     for row in AddressFailures.objects.order_by("minute"):
         row.minute -= by
         row.save()

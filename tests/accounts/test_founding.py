@@ -75,7 +75,7 @@ def test_of_two_who_found_it_at_once_one_is_refused() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_at_a_terminal_it_asks_and_shows_no_password() -> None:
-    """What is wrong is asked again."""
+    """Asks again for what is wrong."""
     master, slave = pty.openpty()
     environment = {**environment_of_the_tests(), "TREELINE_FOUND_USERNAME": "ada"}
     with subprocess.Popen(

@@ -68,7 +68,8 @@ def herald_key(exchange: Exchange) -> str:
 def test_tells_the_failing_edge_and_hides_what_others_agreed(
     client: Client, exchange: Exchange, herald_key: str
 ) -> None:
-    """The Herald reads the rule that it sells under; of the others it learns the verdict."""
+    """Shows that the Herald reads the rule that it sells under, and learns only the verdict of the
+    others."""
     status, document = ask(client, herald_key, {"visit": {}, "campaigns": [exchange.campaign.pk]})
     assert status == 200
     (explanation,) = document["explanations"]
@@ -161,7 +162,7 @@ AMERICAN = {"geo.country": "USA", "device.type": "ctv", "site.page": "https://he
 def test_says_so_while_a_saved_change_is_not_served(
     client: Client, exchange: Exchange, herald_key: str
 ) -> None:
-    """Never a verdict that contradicts eligibility's without saying why."""
+    """Shows that no verdict contradicts eligibility's without saying why."""
 
     def explain() -> tuple[str, str, str | None, int]:
         asked = {"visit": AMERICAN, "campaigns": [exchange.campaign.pk]}

@@ -33,7 +33,7 @@ def report_folder(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def visits(exchange: Exchange, report_folder: Path) -> list[Any]:
-    """Half of them are on a page that says what it is."""
+    """Draws visits, half of them on a page that says what it is."""
     drawn = [
         {**visit, "site.page": "https://a.example/" if number % 2 else None}
         for number, visit in enumerate(draw_visits(600))
@@ -59,7 +59,7 @@ def manager(house: House) -> User:
 
 
 def weigh(visits: list[Any], *texts: str, publisher: str | None = None) -> float:
-    """Visits a day of which all texts are true, by the plain evaluator."""
+    """Sums the visits a day of which all texts are true, by the plain evaluator."""
     read = [parse(text, load_catalog()) for text in texts]
     of_all_days = sum(
         visit["sample_weight"]

@@ -60,7 +60,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """As much of JSON schema as the document uses for answers."""
+    """Checks as much of JSON schema as the document uses for answers."""
     if "$ref" in schema:
         return fits(value, describe_api()["components"]["schemas"][schema["$ref"].split("/")[-1]])
     if isinstance(schema["type"], list):
@@ -106,7 +106,7 @@ def test_answers_have_the_shapes_that_it_promises(endpoint: EligibilityEndpoint)
 
 @pytest.fixture
 def downloads(tmp_path: Path) -> SnapshotDownloads:
-    """With one change beside the snapshot: booking 2 is new terms, 1 is gone."""
+    """Publishes a snapshot with one change beside it: booking 2 has new terms, 1 is gone."""
     directory = SnapshotDirectory(tmp_path)
     publish_keys(directory)
     snapshot_id = publish(directory, {1: "true", 2: "geo.country = 'USA'"})

@@ -82,7 +82,8 @@ class Served:
 
 @pytest.fixture
 def kept_connection() -> Iterator[None]:
-    """Django would close the test's connection, and its transaction, with every request."""
+    """Keeps the test's connection, and its transaction, which Django would close with every
+    request."""
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)
@@ -115,7 +116,7 @@ def served(
 
 
 def fuzz(served: Served, path: str, mode: GenerationMode, examples: int) -> Counter[int]:
-    """How often each status was answered; raises what schemathesis finds wrong."""
+    """Counts how often each status was answered; raises what schemathesis finds wrong."""
     schema = schemathesis.openapi.from_dict(describe_api())
     schema.app = served
     statuses: Counter[int] = Counter()

@@ -131,7 +131,8 @@ def test_unknown_address_is_a_problem_document(path: str) -> None:
 def test_the_organisations_own_audiences_and_lists_are_known_while_one_types(
     exchange: Exchange,
 ) -> None:
-    """And nobody else's, whatever party is named: neither what they mean nor that they exist."""
+    """Shows that nobody else's are, whatever party is named: neither what they mean nor that they
+    exist."""
     for house in (exchange.soda, exchange.rival):
         owner = house.organisation
         own = f"fans_of_{house.party.name.lower()}"

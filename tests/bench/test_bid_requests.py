@@ -87,7 +87,8 @@ def test_reading_gives_the_visit_back(questions: list[Question]) -> None:
 
 
 def test_nearly_all_that_openrtb_has_a_place_for_is_carried(questions: list[Question]) -> None:
-    """By some visit at least: a name that is never read back would not be noticed above."""
+    """Looks for a visit that carries each name: one that is never read back would not be noticed
+    above."""
     logged = {name for question in questions for name in question.visit}
     carried = {
         name for question in questions for name in read(make_bid_request(question.visit))[0].visit

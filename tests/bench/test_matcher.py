@@ -52,7 +52,7 @@ def test_bookings_of_the_demo_are_entries_of_every_policy_over_its_edges(booking
 
 
 def test_visits_of_bookings_are_whole(bookings: Set) -> None:
-    """With objects and names that the catalogue does not know, at all publishers."""
+    """Shows objects and names that the catalogue does not know, at all publishers."""
     visits = bookings.visits
     assert sum(len(visit) for visit in visits) > 40 * len(visits)
     assert any("geo.location" in visit for visit in visits)
@@ -61,7 +61,7 @@ def test_visits_of_bookings_are_whole(bookings: Set) -> None:
 
 
 def test_the_scan_answers_as_the_index_does_but_for_any_path(bookings: Set) -> None:
-    """What the table says of it."""
+    """Shows what the benchmark's table says of the scan."""
     some = bookings
     index = some.open_index()
     index.insert_many(range(len(some.texts)), some.texts)

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def loaded(nights: Path) -> None:
-    """The demo with few campaigns, its people, two builds to compare, a run and two tables of its
-    night."""
+    """Loads the demo with few campaigns, its people, two builds to compare, a run and two tables of
+    its night."""
     load_market(market=Market(1, 40, date(2026, 11, 1)), report=lambda *_: None)
     access.create_logins()
     access.create_key()

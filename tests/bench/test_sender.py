@@ -24,12 +24,12 @@ class Echo(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Keeps quiet."""
 
 
 class Server(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """The sender hangs up when its time is over."""
+        """Passes over that the sender hangs up when its time is over."""
 
 
 @pytest.fixture

@@ -61,5 +61,6 @@ def test_production_accepts_real_people() -> None:
 
 @pytest.mark.usefixtures("production")
 def test_the_database_is_not_asked_unless_the_command_uses_it() -> None:
-    """Without access to a database pytest-django would refuse the query."""
+    """Relies on pytest-django, which would refuse the query: this test has no access to a
+    database."""
     assert check_demo_access(databases=None) == []

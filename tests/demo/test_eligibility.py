@@ -27,7 +27,7 @@ VISITS = 36
 
 
 def sample_visits() -> list[dict[str, Any]]:
-    """Evenly spread over a day, as the API would get them."""
+    """Takes visits evenly spread over a day, as the API would get them."""
     table = make_day(open_source(1, 4_000), YESTERDAY)
     step = table.num_rows // VISITS
     rows = table.take(list(range(0, step * VISITS, step))).to_pylist()

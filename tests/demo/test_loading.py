@@ -40,7 +40,7 @@ def var(tmp_path: Path, settings: Any, db: None) -> Path:
 
 
 def quiet(what: str, done: int, total: int) -> None:
-    """A report that nobody reads."""
+    """Takes reports that nobody reads."""
 
 
 def log_in(var: Path, *, days: int = 3, visits: int = 50) -> VisitLog:
@@ -193,7 +193,7 @@ def test_the_database_keeps_what_was_generated_and_gives_new_rows_new_ids() -> N
 
 
 def test_everything_that_was_loaded_says_that_it_was_imported() -> None:
-    """Also the catalogue, which every migration fills."""
+    """Looks at the catalogue as well, which every migration fills."""
     load_market(market=SMALL, report=quiet)
     for model in apps.get_app_config("market").get_models():
         if issubclass(model, Revised):
@@ -204,7 +204,8 @@ def test_everything_that_was_loaded_says_that_it_was_imported() -> None:
 def test_a_large_load_leaves_every_index_and_rule_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It takes them away and builds them at its end; what it fills keeps all of its history."""
+    """Shows that a load takes them away and builds them at its end; what it fills keeps all of its
+    history."""
     monkeypatch.setattr("exchange.demo.loading.LARGE_LOAD", 40)
     before = read_schema()
     load_market(market=SMALL, report=quiet)

@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(r"\$(?:\$|\{(\w+)(?:(:[?-])([^}]*))?\})")
 
 
 def fill_in(text: str, values: Mapping[str, str]) -> str:
-    """`${NAME}`, `${NAME:-default}`, `${NAME:?what it is}`, and `$$` for one dollar."""
+    """Fills in `${NAME}`, `${NAME:-default}`, `${NAME:?what it is}`, and `$$` for one dollar."""
 
     def value_of(found: re.Match[str]) -> str:
         name, operator, rest = found.groups()

@@ -51,8 +51,8 @@ class ImageStore:
     @classmethod
     @contextmanager
     def opened(cls) -> Iterator[ImageStore]:
-        """Removed afterwards, unless `TREELINE_TEST_IMAGES` names a folder: then the next run
-        builds only what has changed."""
+        """Opens a store that is removed afterwards, unless `TREELINE_TEST_IMAGES` names a folder:
+        then the next run builds only what has changed."""
         kept = os.environ.get("TREELINE_TEST_IMAGES")
         # Not in pytest's folder, which keeps the last three: it grows to gigabytes.
         store = cls(Path(kept or tempfile.mkdtemp(prefix="treeline-images-")))
@@ -78,7 +78,7 @@ class ImageStore:
         return done.stdout.strip()
 
     def make_base(self) -> None:
-        """As the Dockerfile's own base: Debian with `python` and `pip`."""
+        """Makes a base like the Dockerfile's own: Debian with `python` and `pip`."""
         if self.buildah("images", "--quiet", "--filter", f"reference={BASE}"):
             return
         container = self.buildah("from", "scratch")
@@ -112,7 +112,7 @@ class ImageStore:
         return image
 
     def megabytes(self, image: str) -> float:
-        """With everything below it, as a registry counts it unpacked."""
+        """Gives an image's size with everything below it, as a registry counts it unpacked."""
         size = self.buildah("inspect", "--type", "image", "--format", "{{.FromImageID}}", image)
         listed = self.buildah("images", "--format", "{{.ID}} {{.Size}}", "--no-trunc")
         (found,) = [line.split()[1:] for line in listed.splitlines() if size in line.split()[0]]
@@ -173,7 +173,8 @@ class Container:
 
 
 def debian_mirror() -> list[str]:
-    """Where this machine gets the suite from; debootstrap knows a place if it gets it nowhere."""
+    """Finds where this machine gets the suite from; debootstrap knows a place if that is
+    nowhere."""
     form = ["--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"]
     listed = subprocess.run(
         ["apt-get", "indextargets", *form], capture_output=True, text=True, check=False

@@ -71,7 +71,8 @@ class AdServer:
             return False
 
     def end(self, number: signal.Signals) -> None:
-        """With everything that it started; as a crash does, or as an orchestrator does."""
+        """Ends the process with everything that it started; as a crash does, or as an orchestrator
+        does."""
         if number is signal.SIGKILL:
             members = self.process.identity.pid
             end_processes(lambda: session_members(members), patience_seconds=0, polite=number)
@@ -101,7 +102,7 @@ class Pages:
                 self.wfile.write(b"pages")
 
             def log_message(self, *_: object) -> None:
-                """Nothing to tell."""
+                """Tells nothing."""
 
         return Handler
 
@@ -113,7 +114,7 @@ class Pages:
 
 @contextmanager
 def running_nginx(*, ad_servers: tuple[int, int], pages: int) -> Iterator[int]:
-    """nginx with the container's template, in a folder of its own; gives its port."""
+    """Runs nginx with the container's template, in a folder of its own; gives its port."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
     if not program:
         pytest.fail(NO_NGINX)
@@ -148,7 +149,7 @@ def running_nginx(*, ad_servers: tuple[int, int], pages: int) -> Iterator[int]:
 
 
 def fill_in(template: str, values: dict[str, str]) -> str:
-    """As the image's own start does with `envsubst`: our names, and no others."""
+    """Fills in our names and no others, as the image's own start does with `envsubst`."""
     return VARIABLE.sub(lambda found: values[found[1]], template)
 
 

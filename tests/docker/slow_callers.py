@@ -33,7 +33,7 @@ def whole_request(body: bytes, *, path: str) -> bytes:
 def paused_callers(
     port: int, sent: bytes, *, count: int, addresses: list[str]
 ) -> Iterator[list[socket.socket]]:
-    """So many open connections, each of which sent this and now neither writes nor reads."""
+    """Opens so many connections, each of which sent this and now neither writes nor reads."""
     with ExitStack() as stack:
         callers = []
         for number in range(count):
@@ -49,13 +49,14 @@ def paused_callers(
 
 
 def go_on(callers: list[socket.socket]) -> None:
-    """A byte more from each of them: slow, but not cut off yet."""
+    """Sends a byte more from each caller: slow, but not cut off yet."""
     for caller in callers:
         caller.sendall(b" ")
 
 
 def is_cut_off(caller: socket.socket) -> bool:
-    """Whether the other side has closed or reset it; reads whatever was still there."""
+    """Tells whether the other side has closed or reset the connection; reads whatever was still
+    there."""
     caller.setblocking(False)
     try:
         while caller.recv(65536):
@@ -68,7 +69,7 @@ def is_cut_off(caller: socket.socket) -> bool:
 
 
 def is_still_open(caller: socket.socket) -> bool:
-    """Without reading what is there."""
+    """Tells whether the connection stands, without reading what is there."""
     return connection_state(caller) == ESTABLISHED
 
 
@@ -81,12 +82,12 @@ def connection_state(caller: socket.socket) -> str | None:
 
 
 def connections_to(port: int) -> int:
-    """How many connections the server on this port has."""
+    """Counts the connections that the server on this port has."""
     own_port = f":{port:04X}"
     return sum(1 for each in tcp_table() if each[1].endswith(own_port) and each[3] == ESTABLISHED)
 
 
 def tcp_table() -> Iterator[list[str]]:
-    """Number, own address, other address, state .. as `proc(5)` has them."""
+    """Reads lines of number, own address, other address, state .. as `proc(5)` has them."""
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         yield line.split()

@@ -43,7 +43,7 @@ def ad_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Eligibility
 
 
 def read_serving(server: EligibilityServer) -> str:
-    """After an answer and a refusal, so that every label has been seen."""
+    """Reads the metrics after an answer and a refusal, so that every label has been seen."""
     client = AdServer(server.port)
     client.ask({})
     client.ask({}, key="tl_unknown")
@@ -61,7 +61,7 @@ def read_pages() -> str:
 
 
 def labels_of(text: str) -> dict[str, set[str]]:
-    """Names of samples, each with its labels."""
+    """Finds the names of samples, each with its labels."""
     found: dict[str, set[str]] = {}
     for line in text.splitlines():
         if match := re.match(r"(treeline_\w+)(?:\{(.*)\})? ", line):

@@ -156,7 +156,7 @@ def test_a_missing_secret_is_refused() -> None:
 
 
 def test_every_queue_is_taken() -> None:
-    """The workers are those of the launcher, each in a container of its own."""
+    """Shows that the workers are those of the launcher, each in a container of its own."""
     commands = [" ".join(map(str, SERVICES[each.name]["command"])) for each in WORKERS]
     for worker, command in zip(WORKERS, commands, strict=True):
         assert f"--queues {','.join(worker.queues)} --concurrency {worker.processes}" in command

@@ -74,7 +74,7 @@ def test_base_images_have_a_python_that_the_project_supports() -> None:
 
 
 def test_every_stage_stands_on_the_one_base_image_or_another_stage() -> None:
-    """The builder's compiled code must fit the runtime."""
+    """Shows that the builder's compiled code fits the runtime."""
     stages = {each.stage for each in DOCKERFILE}
     below = {each.words()[0] for each in instructions("FROM")}
     assert below - stages == {"${PYTHON_IMAGE}"}
@@ -100,7 +100,8 @@ def test_only_the_worker_gets_spark() -> None:
 
 
 def test_removes_packages_that_the_project_names() -> None:
-    """They are there for machines without the real servers and without Java."""
+    """Shows that what is removed is named: it is there for machines without the real servers and
+    without Java."""
     named = {
         re.split(r"[=<>\[]", each)[0]
         for extra in PROJECT["optional-dependencies"].values()
@@ -134,7 +135,8 @@ def test_commands_exist() -> None:
 
 
 def assert_runnable(argv: list[str]) -> None:
-    """The program is installed, and the modules and files that it is given exist."""
+    """Checks that the program is installed, and that the modules and files that it is given
+    exist."""
     assert shutil.which(argv[0], path=str(Path(sys.executable).parent))
     for word in argv[1:]:
         if word.endswith(".py"):

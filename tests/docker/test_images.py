@@ -63,7 +63,7 @@ def store() -> Iterator[ImageStore]:
 
 @pytest.fixture(scope="module")
 def images(store: ImageStore) -> dict[str, str]:
-    """By the stage that compose.yml builds."""
+    """Builds the images, by the stage that compose.yml builds."""
     return {
         target: store.build(target)
         for target in sorted({SERVICES[name]["build"]["target"] for name in OURS})
@@ -96,7 +96,7 @@ class Exchange:
         return self.containers[name]
 
     def relocate(self, name: str, text: str) -> str:
-        """All containers share one network here, so no two may have the same port."""
+        """Gives every container ports of its own: all share one network here."""
         filled = fill_in(text, self.values)
         ports = self.ports[name]
         return re.sub(r"\b\d{4}\b", lambda found: ports.get(found[0], found[0]), filled)
@@ -163,7 +163,7 @@ def dockerfile_word(word: str, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def exchange(store: ImageStore, images: dict[str, str]) -> Iterator[Exchange]:
-    """As `docker compose up` does it: migrated first, then everything at once."""
+    """Starts the exchange as `docker compose up` does: migrated first, then everything at once."""
     with ExitStack() as stack:
         var = Path(tempfile.mkdtemp(prefix="treeline-containers-"))
         stack.callback(shutil.rmtree, var, ignore_errors=True)
@@ -255,7 +255,7 @@ def test_the_worker_counts_on_the_spark_cluster(exchange: Exchange) -> None:
 
 
 def test_no_service_has_ended(exchange: Exchange) -> None:
-    """The last one: after all the others."""
+    """Looks last, after all the other tests."""
     ended = {
         name: running.last_lines(30)
         for name, running in exchange.running.items()

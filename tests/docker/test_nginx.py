@@ -177,7 +177,7 @@ def test_refuses_a_body_that_is_too_large(
 
 @pytest.mark.parametrize(("path", "most"), [(PATH, MAX_BODY_BYTES), (BATCH_PATH, MAX_BATCH_BYTES)])
 def test_passes_on_the_largest_body(client: Client, path: str, most: int) -> None:
-    """It is the ad server that says what is wrong with it."""
+    """Shows that it is the ad server that says what is wrong with the body."""
     reply = client.send(b" " * most, path=path, headers=AUTHORIZED)
     assert reply.document()["code"] == "invalid_request"
 

@@ -38,7 +38,8 @@ PASTE = """(text) => {
 
 
 def write_traffic(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every fourth visit does not say its city; the last two cities of the list are in none."""
+    """Writes a log in which every fourth visit does not say its city; the last two cities of the
+    list are in none."""
     log = folder / "visits"
     monkeypatch.setenv("TREELINE_VISIT_LOG_DIR", str(log))
     write_log(
@@ -58,7 +59,7 @@ def write_traffic(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def paste(page: Page, text: str) -> None:
-    """Into what has the focus."""
+    """Pastes into what has the focus."""
     page.evaluate(PASTE, text)
 
 
@@ -83,12 +84,12 @@ class Builder:
         expect(self.root).to_have_attribute("data-checked", "yes")
 
     def text(self) -> str:
-        """What would be saved, once it is checked."""
+        """Gives what would be saved, once it is checked."""
         expect(self.root).to_have_attribute("data-checked", "yes")
         return self.page.locator("[name=expression]").input_value()
 
     def write(self, text: str) -> None:
-        """As text; back in the builder then."""
+        """Writes the expression as text, and goes back to the builder."""
         self.page.click("[data-set-mode=text]")
         self.page.fill("[name=expression]", text)
         expect(self.page.locator(".verdict")).to_have_text(re.compile("Valid"))
@@ -99,7 +100,7 @@ class Builder:
         return self.tree.locator(f".row[aria-label*='{name}']")
 
     def choose(self, typed: str, attribute: str) -> None:
-        """In the row that has no attribute yet."""
+        """Chooses the attribute of the row that has none yet."""
         fresh = self.tree.get_by_role("group", name=re.compile("^Condition .*: not chosen yet"))
         self.pick(fresh.get_by_role("combobox", name="Attribute"), typed, attribute)
 

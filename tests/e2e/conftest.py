@@ -44,18 +44,18 @@ class Visitor:
         self.page.goto(self.url + address)
 
     def write(self, text: str) -> None:
-        """Into the expression's editor, as text."""
+        """Writes into the expression's editor, as text."""
         self.page.click("[data-set-mode=text]")
         self.page.fill("[name=expression]", text)
 
     def log_in(self, name: str) -> None:
-        """With the demo's button, as a guest would do it."""
+        """Logs in with the demo's button, as a guest would do it."""
         self.go("/login/")
         self.page.click(f"[data-login={name}]")
         self.page.wait_for_url(f"{self.url}/")
 
     def enter(self, person: User) -> None:
-        """Logged in already; for tests that are about something else."""
+        """Enters as somebody who is logged in already; for tests that are about something else."""
         client = Client()
         client.force_login(person)
         cookie = client.cookies[django_settings.SESSION_COOKIE_NAME].value
@@ -64,7 +64,8 @@ class Visitor:
         )
 
     def choose(self, field: str, name: str) -> None:
-        """In a field that offers names while one types, once the script has made it one."""
+        """Chooses a name in a field that offers names while one types, once the script has made it
+        one."""
         self.page.wait_for_selector(f"{field}[role=combobox]")
         self.page.fill(field, name)
         self.page.locator(".options:visible [role=option]", has_text=name).first.click()
@@ -76,7 +77,8 @@ class Visitor:
 
 @pytest.fixture(autouse=True)
 def _own_snapshots(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test makes live, the next one must not find: nor the server that it starts."""
+    """Gives each test snapshots of its own: neither the next one nor the server that it starts may
+    find them."""
     settings.SNAPSHOT_DIR = tmp_path / "snapshots"
     monkeypatch.setenv("TREELINE_SNAPSHOT_DIR", str(settings.SNAPSHOT_DIR))
 

@@ -92,7 +92,7 @@ def build_by_keys(builder: Builder) -> None:
 
 
 def paint_evenings(page: Page) -> None:
-    """Monday to Friday, from 17 to 23, to and fro with Shift and arrows."""
+    """Paints Monday to Friday, from 17 to 23, to and fro with Shift and arrows."""
     for _ in range(17):
         page.keyboard.press("ArrowRight")
     for day in range(5):

@@ -39,7 +39,7 @@ def soda(transactional_db: None, operator: Organisation) -> Party:
 
 @pytest.fixture
 def builder(visitor: Visitor, alice: User, soda: Party) -> Builder:
-    """Alice at the form of a new campaign."""
+    """Opens the form of a new campaign as Alice."""
     visitor.enter(alice)
     visitor.go("/campaigns/new/")
     visitor.page.fill("[name=name]", "Autumn")

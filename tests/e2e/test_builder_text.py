@@ -57,7 +57,7 @@ def _traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def page(visitor: Visitor, transactional_db: None, alice: User, operator: Organisation) -> Page:
-    """Alice in the text of a new campaign, with audiences and lists to use."""
+    """Opens the text of a new campaign as Alice, with audiences and lists to use."""
     found(Party.Kind.ADVERTISER, "Solberg Soda", operator)
     for name in ("drivers", "families"):
         Audience.objects.create(organisation=operator, name=name, expression="user.age >= 18")
@@ -154,7 +154,7 @@ def test_format_lays_the_text_out_and_undo_brings_it_back(page: Page) -> None:
 
 
 def test_text_to_builder_to_text_loses_nothing(page: Page) -> None:
-    """With notes, disabled parts, xor, names, lists, and every widget's own elements."""
+    """Tries notes, disabled parts, xor, names, lists, and every widget's own elements."""
     page.click("[data-set-mode=builder]")
     chance, catalog = random.Random(7), seeded_catalog()
     originals = [parse(write_expression(chance), catalog) for _ in range(EXPRESSIONS)]

@@ -138,7 +138,7 @@ def test_a_manager_goes_anywhere_by_ctrl_k_and_the_keyboard(visitor: Visitor, al
 def test_a_name_is_chosen_from_a_combobox_by_the_keyboard(
     visitor: Visitor, alice: User, fleet: Party
 ) -> None:
-    """Thirteen are more than a menu should have."""
+    """Has thirteen names, which are more than a menu should have."""
     for number in range(12):
         found(Party.Kind.ADVERTISER, f"Advertiser {number:02}", fleet.organisation)
     page = visitor.page

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 @pytest.fixture
 def editor(visitor: Visitor, alice: User, operator: Organisation) -> Page:
-    """Alice at the form of a new campaign."""
+    """Opens the form of a new campaign as Alice."""
     Party.objects.create(
         kind="advertiser", name="Solberg Soda", seller_id="soda", organisation=operator
     )
@@ -42,7 +42,7 @@ def test_shows_problems_at_their_words_and_how_it_reads_the_text(editor: Page) -
 
 
 def check_that_lines_break_alike(editor: Page) -> None:
-    """Or the marks would sit beside their words."""
+    """Checks that lines break alike, or the marks would sit beside their words."""
     values = ", ".join(f"'value-{number}'" for number in range(400))
     editor.fill("[name=expression]", f"user.segments one of ({values})\n\n  and true\n")
     heights = editor.evaluate(

@@ -23,7 +23,7 @@ VISITS = draw_visits(900, publishers=("daily-herald", "gazette"))
 
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the server that is started finds its nights."""
+    """Says where the server that is started finds its nights."""
     write_traffic(tmp_path, monkeypatch)
     monkeypatch.setenv("TREELINE_REPORT_DIR", str(tmp_path / "reports"))
     return tmp_path / "reports"
@@ -31,7 +31,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def campaign(transactional_db: None, operator: Organisation) -> Campaign:
-    """Live at the Herald, which sells visits on CTV only."""
+    """Makes a campaign that is live at the Herald, which sells visits on CTV only."""
     herald = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
     soda = found(Party.Kind.ADVERTISER, "Solberg Soda", operator)
     Edge.objects.create(
@@ -52,7 +52,7 @@ def panel_of(page: Page) -> Locator:
 
 
 def tell_visits(least_age: int) -> str:
-    """What the panel should say of people in the USA from that age on."""
+    """Writes what the panel should say of people in the USA from that age on."""
     met = sum(
         visit["sample_weight"]
         for visit in VISITS

@@ -30,7 +30,7 @@ def page(visitor: Visitor, alice: User, operator: Organisation) -> Page:
 
 
 def log_out_slowly(page: Page) -> None:
-    """The server has ended the session, but its answer is still on the way."""
+    """Logs out so that the server has ended the session while its answer is still on the way."""
     held: list[Route] = []
     page.route("**/logout/", lambda route: held.append(route))
     page.click("text=Log out", no_wait_after=True)
@@ -61,7 +61,7 @@ def test_nothing_is_asked_after_a_log_out(visitor: Visitor, page: Page, alice: U
 
 
 def test_a_question_that_is_on_the_way_is_taken_back(visitor: Visitor, page: Page) -> None:
-    """By a newer one, by a link, and by logging out; the server answers none of them."""
+    """Shows it for a newer question, a link, and logging out; the server answers none of them."""
     for way_out in ("nav >> text=Parties", "text=Log out"):
         visitor.go("/visits/")
         with transaction.atomic(), connection.cursor() as cursor:
@@ -75,7 +75,7 @@ def test_a_question_that_is_on_the_way_is_taken_back(visitor: Visitor, page: Pag
 
 
 def test_a_person_who_stays_is_answered_again(visitor: Visitor, page: Page) -> None:
-    """The next page never comes, so the old one is still there."""
+    """Keeps the next page from ever coming, so that the old one is still there."""
     visitor.go("/parties/")
     expect(page.locator("#list tbody tr")).to_have_count(1)
     page.route("**/logout/", lambda route: route.fulfill(status=204))

@@ -86,7 +86,7 @@ class Hands:
         self.page.keyboard.type(text)
 
     def reach(self, selector: str) -> None:
-        """By Tab alone, from wherever the focus is."""
+        """Moves by Tab alone, from wherever the focus is."""
         for _ in range(250):
             if self.page.evaluate("it => document.activeElement.matches(it)", selector):
                 return
@@ -96,7 +96,7 @@ class Hands:
 
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the server that is started finds traffic and nights."""
+    """Says where the server that is started finds traffic and nights."""
     write_traffic(tmp_path, monkeypatch)
     monkeypatch.setenv("TREELINE_REPORT_DIR", str(tmp_path / "reports"))
     return tmp_path / "reports"
@@ -104,7 +104,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def market(transactional_db: None, reports: Path, operator: Organisation) -> Party:
-    """Three publishers sell to Solberg Soda, a fourth only what is no phone."""
+    """Lets three publishers sell to Solberg Soda, and a fourth only what is no phone."""
     write_sample(reports, VISITS)
     soda = found(Party.Kind.ADVERTISER, "Solberg Soda", operator)
     for name in (*PUBLISHERS, "Frankly"):
@@ -200,7 +200,8 @@ def book_three(visitor: Visitor, hands: Hands, campaign: Campaign) -> None:
 
 
 def be_answered(campaign: Campaign) -> None:
-    """The visitor's clock is set so that it is Wednesday evening there, whenever this runs."""
+    """Asks with the visitor's clock set so that it is Wednesday evening there, whenever this
+    runs."""
     now = datetime.now(UTC)
     wednesday = timedelta(days=2 - now.weekday(), hours=19 - now.hour)
     visit: dict[str, Any] = {
@@ -233,8 +234,8 @@ def ask(address: str, key: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def break_and_read_why(visitor: Visitor, hands: Hands, campaign: Campaign) -> None:
-    """A visit that passes is filled in already; on a television it does not, and the bench says
-    which condition it was."""
+    """Begins with a visit that passes, filled in already; on a television it does not, and the
+    bench says which condition it was."""
     page = visitor.page
     hands.press(".tabs a[href$='/tests/']")
     expect(page.locator("#verdict h2")).to_have_text("Passes at all 3 publishers")

@@ -42,7 +42,7 @@ def book(advertiser: Party, publisher: Party, name: str, status: str = "live") -
 
 @pytest.fixture
 def resting(transactional_db: None, soda: Party, herald: Party) -> None:
-    """Before the days are counted."""
+    """Books campaigns before the days are counted."""
     book(soda, herald, "Asleep", "draft")
     book(soda, herald, "Wanted nobody")
 
@@ -87,7 +87,7 @@ def test_the_download_is_for_a_spreadsheet(
 
 @pytest.fixture
 def own_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The reports' folder of the server that is started after it."""
+    """Gives the reports' folder of the server that is started after it."""
     monkeypatch.setenv("TREELINE_REPORT_DIR", str(tmp_path / "reports"))
     return tmp_path / "reports"
 
@@ -95,7 +95,7 @@ def own_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_publisher_sees_what_is_sold_through_each_of_its_edges(
     own_nights: Path, visitor: Visitor, exchange: Exchange
 ) -> None:
-    """From its home to the edge, at both widths; nothing there is a serious obstacle."""
+    """Goes from its home to the edge, at both widths; nothing there is a serious obstacle."""
     page = visitor.page
     Booking.objects.create(campaign=exchange.rival_campaign, publisher=exchange.herald.party)
     write_funnel(own_nights, exchange)

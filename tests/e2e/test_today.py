@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
 def book_over(edge: Edge) -> Booking:
-    """A booking at the demo's first publisher whose only path leads over the edge."""
+    """Books at the demo's first publisher, whose only path leads over the edge."""
     campaign = Campaign.objects.create(
         advertiser=edge.buyer, name="Snow boots", expression="true", status="live"
     )

@@ -25,7 +25,7 @@ EVENING = "local_time during '17:00-23:00'"
 
 @pytest.fixture
 def booking(transactional_db: None, operator: Organisation) -> Booking:
-    """Evening, of Solberg Soda, at the Daily Herald, over Northgate."""
+    """Books Evening, of Solberg Soda, at the Daily Herald, over Northgate."""
     herald = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
     northgate = found(Party.Kind.INTERMEDIARY, "Northgate", operator)
     soda = found(Party.Kind.ADVERTISER, "Solberg Soda", operator)

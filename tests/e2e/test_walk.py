@@ -61,7 +61,7 @@ def found_an_advertiser(visitor: Visitor) -> None:
 
 
 def connect_it_with(visitor: Visitor, publisher: Party) -> None:
-    """First with a mistake, which is marked where it is, by the live check and by saving."""
+    """Makes a mistake first, which is marked where it is, by the live check and by saving."""
     page = visitor.page
     page.click("nav >> text=Edges")
     page.click("text=New edge")
@@ -136,7 +136,7 @@ def book_it_with(visitor: Visitor, publisher: Party) -> None:
 
 
 def watch_a_build(visitor: Visitor, request: pytest.FixtureRequest) -> None:
-    """The worker starts only after the click, so that the bar is seen from its beginning."""
+    """Starts the worker only after the click, so that the bar is seen from its beginning."""
     page = visitor.page
     page.click("nav >> text=Snapshots")
     page.click("text=Build now")
@@ -224,7 +224,8 @@ def read_the_report(visitor: Visitor, folder: Path) -> None:
 
 
 def open_with_pandas(visitor: Visitor, folder: Path) -> None:
-    """Another of the night's tables: its chart, its file, and the code that the page shows."""
+    """Opens another of the night's tables: its chart, its file, and the code that the page
+    shows."""
     page = visitor.page
     page.click("nav >> text=Reports")
     page.click("h3 >> text=Exclusive reach")

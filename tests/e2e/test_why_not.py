@@ -29,7 +29,7 @@ VISITS = draw_visits(900, publishers=("daily-herald", "gazette"))
 
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the server that is started finds its nights."""
+    """Says where the server that is started finds its nights."""
     write_traffic(tmp_path, monkeypatch)
     monkeypatch.setenv("TREELINE_REPORT_DIR", str(tmp_path / "reports"))
     return tmp_path / "reports"
@@ -37,7 +37,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def edge(transactional_db: None, operator: Organisation, reports: Path) -> Edge:
-    """Of Northgate, over which the Herald's visits come to two campaigns of Soda."""
+    """Makes an edge of Northgate, over which the Herald's visits come to two campaigns of Soda."""
     herald = found(Party.Kind.PUBLISHER, "Daily Herald", operator)
     northgate = found(Party.Kind.INTERMEDIARY, "Northgate", operator)
     soda = found(Party.Kind.ADVERTISER, "Solberg Soda", operator)
@@ -111,7 +111,7 @@ def test_an_operator_sees_what_a_save_would_stop_and_takes_it_back(
 
 
 def count_nights(campaign: Campaign, publisher: Party) -> None:
-    """Summer had 300 a day, and 100 since yesterday."""
+    """Counts nights in which Summer had 300 a day, and 100 since yesterday."""
     today = timezone.now().date()
     run = ReportRun.objects.create(first_day=today, last_day=today, status="done")
     for back in range(1, 20):

@@ -29,7 +29,7 @@ Kind = BookingFinding.Kind
 
 @pytest.fixture(autouse=True)
 def looked_at(booking: Booking, edges: tuple[Edge, Edge]) -> None:
-    """Everything up to here was looked at."""
+    """Notes that everything up to here was looked at."""
     CheckedUpTo.objects.all().delete()
     assert check_changed() == 0
 
@@ -68,7 +68,7 @@ def test_many_edits_are_one_check(edges: tuple[Edge, Edge]) -> None:
 
 
 def test_an_edge_elsewhere_touches_nobody(northgate: Party, soda: Party) -> None:
-    """South sells to Soda, but nothing leads from a publisher to South."""
+    """Makes South sell to Soda, while nothing leads from a publisher to South."""
     south = Party.objects.create(
         kind="intermediary", name="South", seller_id="south", organisation=northgate.organisation
     )
@@ -129,7 +129,7 @@ def test_a_check_that_was_cut_off_is_made_again(
 
 
 def test_a_sweep_that_is_killed_leaves_its_check_to_the_next(edges: tuple[Edge, Edge]) -> None:
-    """A process of its own, ended for good while it checks: the lock goes with it."""
+    """Ends a process of its own for good while it checks: the lock goes with it."""
     Edge.objects.filter(pk=edges[1].pk).update(is_active=False)
     sweep = start_held_sweep()
     try:
@@ -169,8 +169,8 @@ def test_of_two_sweeps_at_once_one_checks(
 def test_what_changes_during_the_nights_check_is_checked_after_it(
     booking: Booking, edges: tuple[Edge, Edge], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads the graph once. A booking of its last part is repaired meanwhile, and found right by
-    a sweep, before the night says of it what was true at its beginning."""
+    """Reads the graph once. A booking of the last part is repaired meanwhile, and found right by a
+    sweep, before the night says of it what was true at its beginning."""
     Edge.objects.update(is_active=False)
 
     def check_slowly() -> int:

@@ -174,7 +174,8 @@ def test_two_checks_at_once_are_one_after_the_other(
 def test_findings_of_one_cause_are_one_row_that_opens_to_its_bookings(
     log_in: LogIn, alice: User, herald: Party, northgate: Party, soda: Party
 ) -> None:
-    """A circle touches every booking on any path, and buries the one contradiction."""
+    """Shows that a circle, which touches every booking on any path, does not bury the one
+    contradiction."""
     Edge.objects.create(seller=herald, buyer=northgate)
     back = Party.objects.create(
         kind="intermediary", name="South", seller_id="south", organisation=northgate.organisation

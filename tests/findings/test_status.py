@@ -45,7 +45,7 @@ def standing_of(row: Campaign | Booking) -> str:
 
 @pytest.fixture
 def every_case(soda: Party, herald: Party) -> None:
-    """Every stored status, flight, state of the booking, and finding, in all combinations."""
+    """Makes every stored status, flight, state of the booking, and finding, in all combinations."""
     kinds = [None, BookingFinding.Kind.NO_PATH, BookingFinding.Kind.CYCLE]
     for status, flight, is_active, kind, is_retired in product(
         Campaign.Status.values, FLIGHTS, (True, False), kinds, (False, True)

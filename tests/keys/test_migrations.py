@@ -32,7 +32,7 @@ TEXT = "tl_a-key-that-an-ad-server-has-had-for-months"
 
 @pytest.fixture
 def before() -> Iterator[Apps]:
-    """The tables, and the models over them, as they were before keys had an app."""
+    """Gives the tables, and the models over them, as they were before keys had an app."""
     call_command("migrate", "keys", "zero", verbosity=0)
     call_command("migrate", *BEFORE, verbosity=0)
     state = MigrationExecutor(connection).loader.project_state(
@@ -48,7 +48,7 @@ def model(before: Apps, label: str) -> Any:
 
 
 def insert_key(before: Apps) -> tuple[int, datetime]:
-    """As version 0005 would have saved it, with everything that a key can have."""
+    """Saves a key as version 0005 would have, with everything that a key can have."""
     organisation = model(before, "accounts.Organisation").objects.create(name="Herald House")
     person = model(before, "accounts.User").objects.create(
         username="hanna", organisation=organisation, role="admin"
@@ -134,7 +134,7 @@ def test_keys_go_back_as_they_came(before: Apps) -> None:
 
 
 def test_the_move_writes_no_sql_but_the_content_types(before: Apps) -> None:
-    """On a large table, and under a running exchange, it takes no lock on the keys."""
+    """Shows that it takes no lock on the keys, on a large table and under a running exchange."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan([("keys", "0001_keys_of_accounts")])
     assert [str(migration) for migration, _ in plan] == [

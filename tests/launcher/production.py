@@ -42,7 +42,7 @@ class Site:
     running: list[Running] = field(default_factory=list)
 
     def manage(self, *arguments: str, stdin: str = "") -> str:
-        """What a command prints; it must end well."""
+        """Gives what a command prints; it must end well."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             env=self.environment,
@@ -80,7 +80,7 @@ class Site:
         self.running.append(start(program))
 
     def stop(self, *names: str) -> None:
-        """All programs, or those of these names."""
+        """Stops all programs, or those of these names."""
         for running in reversed(self.running[:]):
             if not names or running.program.name in names:
                 running.stop()
@@ -113,7 +113,7 @@ class Person:
         return self._send("GET", path)
 
     def post(self, path: str, **fields: str) -> tuple[int, str]:
-        """A form of that page, with the token that it came with."""
+        """Sends a form of that page, with the token that it came with."""
         status, page = self.get(path)
         assert status == 200, (path, status)
         return self.send_form(page, path, **fields)
@@ -144,7 +144,7 @@ class Person:
 
 @contextmanager
 def open_site(var: Path) -> Iterator[Site]:
-    """With servers and no tables yet."""
+    """Opens a site with servers and no tables yet."""
     run_folder = RunFolder.create()
     logs = var / "log"
     postgres = PostgresPlace(var / "postgres", run_folder, logs / "postgres.log", is_durable=False)

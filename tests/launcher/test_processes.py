@@ -79,7 +79,7 @@ def eventually(claim: Callable[[], bool], *, seconds: float = 60) -> bool:
 
 @contextmanager
 def starter_of(tmp_path: Path, *argv: str) -> Iterator[IO[str]]:
-    """Another process that starts a program; gives what it says, and kills it at the end."""
+    """Starts another process that starts a program; gives what it says, and kills it at the end."""
     command = [sys.executable, "-c", STARTER, str(tmp_path / "log"), *argv]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
@@ -106,7 +106,8 @@ def test_a_program_dies_with_a_starter_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_killed_starter_leaves_nothing_of_a_family_that_ignores_requests(tmp_path: Path) -> None:
-    """As a web server does while its worker is starting: the worker's handlers do nothing yet."""
+    """Ignores requests as a web server does while its worker is starting: the worker's handlers do
+    nothing yet."""
     with starter_of(tmp_path, "sh", "-c", STUBBORN_FAMILY):
         assert eventually(lambda: len(list(marked_processes(MARK))) >= 3)
 

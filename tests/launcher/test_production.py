@@ -71,7 +71,7 @@ def names_in(site: Site, key: str) -> list[str]:
 
 
 def found(site: Site) -> Person:
-    """The commands of the guide, in its order; the administrator, logged in."""
+    """Follows the commands of the guide, in its order; gives the administrator, logged in."""
     site.manage("migrate", "--noinput")
     site.manage("collectstatic", "--noinput")
     site.manage("check", "--deploy", "--database=default", "--fail-level=ERROR")
@@ -90,7 +90,7 @@ def found(site: Site) -> Person:
 
 
 def build_by_hand(site: Site, ada: Person) -> None:
-    """With the button; a worker takes it."""
+    """Builds with the button; a worker takes it."""
     status, page = ada.get("/snapshots/")
     assert status == 200
     assert ada.send_form(page, "/snapshots/build/")[0] == 302
@@ -157,7 +157,8 @@ def test_an_exchange_is_founded_backed_up_and_restored(tmp_path: Path) -> None:
 
 
 def restart_one_after_another(site: Site, key: str) -> None:
-    """As an upgrade does: pages and workers away, ad servers go on answering; then they restart."""
+    """Restarts as an upgrade does: pages and workers away, ad servers go on answering; then they
+    restart."""
     site.stop("pages", "beat", *[each.program.name for each in site.running[2:]])
     assert names_in(site, key) == ["Autumn"]
     site.manage("migrate", "--noinput")
@@ -170,14 +171,14 @@ def restart_one_after_another(site: Site, key: str) -> None:
 
 
 def serve_the_copy(site: Site, backup: Path, key: str) -> None:
-    """Ad servers answer from the copied snapshots at once, before anything is built."""
+    """Serves the copied snapshots at once, before anything is built."""
     copytree(backup / "snapshots", site.var / "snapshots")
     site.start_serving()
     site.wait_for(lambda: names_in(site, key) == ["Winter"])
 
 
 def settles_down(site: Site, key: str) -> None:
-    """Without a change there is no delta: nothing of the old server's count is left."""
+    """Checks that there is no delta without a change: nothing of the old server's count is left."""
     before = ask(site, key)["delta"]
     waits = site.manage(
         "shell",

@@ -64,7 +64,7 @@ class Launched:
 
 
 def own_environment(var: Path) -> dict[str, str]:
-    """Without the servers of the tests: the launcher shall start its own."""
+    """Gives an environment without the servers of the tests: the launcher shall start its own."""
     ours = {**os.environ, "TREELINE_VAR": str(var), "PYTHONUNBUFFERED": "1"}
     return {
         name: value for name, value in ours.items() if name not in {"DATABASE_URL", "REDIS_URL"}
@@ -109,7 +109,7 @@ def launch(var: Path) -> Iterator[Launched]:
 
 @pytest.mark.timeout(3 * START_SECONDS)
 def test_three_runs_of_one_exchange(tmp_path: Path) -> None:
-    """What one run leaves, the next one finds."""
+    """Shows that what one run leaves, the next one finds."""
     with launch(tmp_path) as launched:
         first_start_prints_logins_and_a_request_that_works(launched)
     with launch(tmp_path) as launched:
@@ -221,7 +221,7 @@ def test_killed_while_it_makes_its_database_it_leaves_nothing(tmp_path: Path) ->
 
 
 def stand_in(folder: Path) -> list[str]:
-    """The processes whose working directory it is."""
+    """Lists the processes whose working directory it is."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):

@@ -42,7 +42,7 @@ def test_every_link_runs_from_left_to_right_unless_it_is_an_arc(links: tuple[Lin
 
 @given(graphs())
 def test_arcs_are_exactly_the_links_inside_cycles(links: tuple[Link, ...]) -> None:
-    """And without those that close one, no cycle is left."""
+    """Shows also that no cycle is left without those that close one."""
     drawing = lay_out(links)
     ways = {(link.start, link.end) for link in links}
     for _ in range(12):
@@ -97,7 +97,8 @@ def test_draws_the_same_again(links: tuple[Link, ...]) -> None:
 
 
 def test_draws_the_same_whatever_the_seed_of_hashes() -> None:
-    """Nothing may follow the order of a set: the page's picture would be another one every day."""
+    """Shows that nothing follows the order of a set: the page's picture would be another one every
+    day."""
     program = (
         "from exchange.layout import Link, lay_out\n"
         "ends = [(n * 7 % 31, n * 11 % 37 + 3) for n in range(1, 200)]\n"
@@ -134,7 +135,7 @@ def test_a_knot_with_very_many_cycles_is_cut_all_the_same() -> None:
 
 
 def test_who_sells_late_stands_just_before_its_buyers() -> None:
-    """5 is sold nothing, but it is no publisher: it does not stand among them."""
+    """Has a seller, 5, who is sold nothing but is no publisher: it does not stand among them."""
     links = (Link(1, 1, 2), Link(2, 2, 3), Link(3, 3, 4), Link(4, 5, 4))
     assert rank_nodes(links, frozenset({1})) == {1: 0, 2: 1, 3: 2, 4: 3, 5: 2}
 
@@ -147,7 +148,7 @@ def test_long_links_of_a_node_share_one_bend_in_a_column() -> None:
 
 
 def test_sweeps_untie_what_need_not_cross() -> None:
-    """Each seller has one buyer, and all of them sell to one more."""
+    """Gives each seller one buyer, and lets all of them sell to one more."""
     links = tuple(Link(n, n, 20 - n) for n in (4, 1, 3, 2)) + tuple(
         Link(10 + n, 20 - n, 30) for n in (1, 2, 3, 4)
     )

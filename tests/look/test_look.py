@@ -46,7 +46,7 @@ COMPONENTS = Scene("components", "/components/")
 def url(
     transactional_db: None, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """The demo with a log, a live snapshot, checked bookings and a night's sample."""
+    """Serves the demo with a log, a live snapshot, checked bookings and a night's sample."""
     for name, folder in (("SNAPSHOT", "snapshots"), ("VISIT_LOG", "visits"), ("REPORT", "reports")):
         setattr(settings, f"{name}_DIR", tmp_path / folder)
         monkeypatch.setenv(f"TREELINE_{name}_DIR", str(tmp_path / folder))
@@ -128,7 +128,7 @@ def look_at(
     window: tuple[int, str],
     folder: Path | None = None,
 ) -> list[str]:
-    """One log-in after the other."""
+    """Looks at the scenes of one log-in after the other."""
     problems: list[str] = []
     for login in dict.fromkeys(scene.login for scene in scenes):
         with open_look(browser, *window) as look:

@@ -26,7 +26,7 @@ def log(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def traffic(log: Path) -> None:
-    """Of 100 visits, 62 say their site's categories; all are from Germany or France."""
+    """Writes 100 visits: 62 say their site's categories; all are from Germany or France."""
     cities = ["Berlin", "Paris"]
     write_log(
         log,

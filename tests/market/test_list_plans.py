@@ -74,8 +74,8 @@ ALTER TABLE market_booking ENABLE TRIGGER USER;
 
 
 def fill(count: int) -> dict[str, Party]:
-    """A market of so many campaigns, with two bookings each, and some needles in it: nothing is
-    switched off at the publisher who looks for it."""
+    """Fills a market of so many campaigns, with two bookings each, and some needles in it: nothing
+    is switched off at the publisher who looks for it."""
     people = {}
     for kind, number in (("publisher", PUBLISHERS), ("advertiser", ADVERTISERS)):
         for n in range(number):
@@ -143,7 +143,7 @@ def addresses(parties: dict[str, Party]) -> list[str]:
 
 
 def plans_of(client: Client, address: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The page's own queries, explained; the page after the first one, too."""
+    """Explains the page's own queries, and those of the page after the first one."""
     with CaptureQueriesContext(
         connection,
     ) as captured:
@@ -164,7 +164,7 @@ def plans_of(client: Client, address: str) -> Iterator[tuple[str, dict[str, Any]
 
 
 def rows_touched(node: dict[str, Any]) -> int:
-    """The most rows that one scan of a big table looked at."""
+    """Gives the most rows that one scan of a big table looked at."""
     touched = 0
     if node.get("Relation Name") in BIG:
         removed = node.get("Rows Removed by Filter", 0)
@@ -187,7 +187,8 @@ def enter(people: dict[str, User]) -> dict[str, Client]:
 
 
 def readers(parties: dict[str, Party]) -> dict[str, Client]:
-    """One of the exchange, one of a large advertiser, a small one, a publisher."""
+    """Logs in one of the exchange, one of a large advertiser, one of a small one, one of a
+    publisher."""
     exchange = Organisation.objects.create(name="Exchange", is_operator=True)
     houses = {"exchange": exchange}
     for name in ("Advertiser 004", "Seldom", "Publisher 003"):

@@ -161,7 +161,7 @@ def test_two_parties_never_share_a_seller_id(herald: Party) -> None:
 def rows_at_wrong_ends(
     herald: Party, northgate: Party, soda: Party, campaign: Campaign
 ) -> dict[str, list[Model]]:
-    """By the message that is due: one good row and one bad row."""
+    """Gives, by the message that is due, one good row and one bad row."""
     return {
         "an advertiser cannot sell": [
             Edge(seller=herald, buyer=northgate),

@@ -105,14 +105,14 @@ class Trader:
             self.saved += 1
 
     def pick(self, model: Any, apart_from: int | None = None, **of: Any) -> Any:
-        """Mostly the newest, so that they meet."""
+        """Picks mostly the newest, so that they meet."""
         rows = list(model.objects.kept().filter(**of).exclude(pk=apart_from).order_by("-pk"))
         if not rows:
             raise ValidationError("There is none.")
         return rows[0] if self.random.random() < 0.6 else self.random.choice(rows)
 
     def some(self, model: Any, **new: Any) -> Any:
-        """One that is there, or a new one where there are few."""
+        """Gives one that is there, or a new one where there are few."""
         if model.objects.kept().count() >= FEW and self.random.random() < 0.75:
             return self.pick(model)
         return model(**new)
@@ -121,7 +121,8 @@ class Trader:
         return f"n{self.random.randrange(10**9)}"
 
     def text(self, apart_from: int | None = None) -> str:
-        """Of names and attributes that are there now, and that others are perhaps ending."""
+        """Writes a text of names and attributes that are there now, and that others are perhaps
+        ending."""
         kind = self.random.randrange(6)
         if kind == 0:
             return f"user.age in ${self.pick(ValueList).name}"
@@ -168,7 +169,7 @@ class Trader:
         save_campaign(campaign=row, by=self.by, confirmed=True)
 
     def save_booking(self) -> None:
-        """Mostly pinned to an edge that others are turning away, or ending."""
+        """Saves a booking, mostly pinned to an edge that others are turning away, or ending."""
         edge = self.pick(Edge, seller__kind="publisher", buyer__kind="advertiser")
         campaign = self.pick(Campaign, advertiser=edge.buyer_id)
         row = self.some(Booking, campaign=campaign, publisher=edge.seller)
@@ -202,14 +203,14 @@ class Trader:
             retire_edge(edge=self.pick(Edge), by=self.by)
 
     def look(self) -> None:
-        """As pages do; texts changed by other hands are read again by whoever looks first."""
+        """Looks as pages do; texts changed by other hands are read again by whoever looks first."""
         Campaign.objects.filter(pk=self.pick(Campaign).pk).update(expression="true")
         impact_of_audience(self.pick(Audience))
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the check and the save, where others would come in."""
+    """Pauses between the check and the save, where others would come in."""
     random = Random(0)
 
     def save_later(row: Model) -> None:
@@ -248,7 +249,8 @@ def all_at_once(pool: ThreadPoolExecutor, actions: list[Callable[[], None]]) -> 
 
 
 def check_expressions() -> None:
-    """No circle, no name or attribute that has ended: each still reads as it did when saved."""
+    """Checks that there is no circle, and no name or attribute that has ended: each still reads as
+    it did when saved."""
     for model in (Audience, Edge, Campaign):
         for row in model.objects.kept():
             name = row.name if isinstance(row, Audience) else None

@@ -46,13 +46,13 @@ Save = Callable[[], Any]
 
 
 def again(row: Any) -> Any:
-    """As another person has read it."""
+    """Reads a row as another person has."""
     return type(row).objects.get(pk=row.pk)
 
 
 @pytest.fixture
 def shop(db: None) -> Organisation:
-    """An organisation that is not the operator."""
+    """Makes an organisation that is not the operator."""
     return Organisation.objects.create(name="Shop Ltd")
 
 
@@ -86,7 +86,7 @@ def test_two_audiences_do_not_come_to_use_each_other(erin: User, shop: Organisat
 def test_a_circle_is_found_also_where_nobody_touches_the_same_audience(
     erin: User, shop: Organisation
 ) -> None:
-    """a -> b and c -> d are saved at once; b -> c and d -> a were there."""
+    """Saves a -> b and c -> d at once; b -> c and d -> a were there."""
     a = make_audience("a", "true", shop, erin)
     make_audience("d", "@a", shop, erin)
     c = make_audience("c", "true", shop, erin)
@@ -113,7 +113,7 @@ def test_the_operator_and_an_organisation_do_not_take_the_same_name(
 
 @pytest.fixture
 def market(erin: User, shop: Organisation, shoes: Party, herald: Party) -> dict[str, Revised]:
-    """One of each that others use, none of them in use."""
+    """Makes one of each that others use, none of them in use."""
     agent = found(Party.Kind.INTERMEDIARY, "Agent", shop)
     spare = found(Party.Kind.PUBLISHER, "Spare", shop)
     maker = found(Party.Kind.ADVERTISER, "Maker", shop)
@@ -336,7 +336,8 @@ def test_pins_and_the_ends_of_their_edge_are_not_saved_past_each_other(
 def test_a_campaign_changes_hands_while_its_booking_is_saved(
     market: dict[str, Any], erin: User, shoes: Party, herald: Party
 ) -> None:
-    """Bookings follow their campaign's advertiser: the two wait for each other one way only."""
+    """Shows that bookings follow their campaign's advertiser: the two wait for each other one way
+    only."""
     booking = again(new_booking("herald")(market, erin, shoes, herald)())
     booking.is_active = False
     given = again(market["campaign"])
@@ -369,7 +370,8 @@ def test_a_campaign_has_no_more_test_visits_than_it_may(
 def test_organisations_do_not_wait_for_each_others_names(
     market: dict[str, Any], erin: User, operator: Organisation
 ) -> None:
-    """A list of a million values takes a while to save; campaigns of others go on."""
+    """Shows that campaigns of others go on while a list of a million values, which takes a while,
+    is saved."""
     other = Organisation.objects.create(name="Other Ltd")
     drinks = Campaign(
         advertiser=found(Party.Kind.ADVERTISER, "Drinks", other), name="Tea", expression="true"
@@ -389,8 +391,8 @@ def test_organisations_do_not_wait_for_each_others_names(
 def test_uses_read_anew_do_not_undo_a_save(
     market: dict[str, Any], erin: User, shoes: Party
 ) -> None:
-    """A text that was changed by other hands is read again by whoever comes by, while somebody
-    saves another text: the uses that stay are those of the text that stays."""
+    """Shows that the uses that stay are those of the text that stays, where a text changed by other
+    hands is read again while somebody saves another text."""
     campaign = market["campaign"]
     Campaign.objects.filter(pk=campaign.pk).update(expression="shoe = 45")
     saved, _ = overlap(

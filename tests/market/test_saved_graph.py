@@ -45,7 +45,7 @@ class Market:
         return Edge.objects.create(seller=seller, buyer=buyer, fee_percent=Decimal(fee))
 
     def path(self) -> tuple[list[str], Fraction] | None:
-        """The names on it, and what it leaves."""
+        """Gives the names on the cheapest path, and what it leaves."""
         graph = load_graph()
         path = graph.cheapest_paths(self.herald.pk, [self.soda.pk]).get(self.soda.pk)
         if path is None:
@@ -55,7 +55,8 @@ class Market:
 
 @pytest.fixture
 def market(transactional_db: None, operator: Organisation, erin: User) -> Market:
-    """Committed, so that the graph is kept: what a transaction alone sees never is."""
+    """Makes a market that is committed, so that the graph is kept: what a transaction alone sees
+    never is."""
     return Market(operator, erin)
 
 
@@ -147,7 +148,7 @@ def test_what_was_rolled_back_is_not_kept(market: Market) -> None:
 
 
 def test_a_version_that_was_rolled_back_is_not_mistaken_for_the_next(market: Market) -> None:
-    """Both are counted one higher than before."""
+    """Counts both one higher than before."""
     load_graph()
     with transaction.atomic():
         charge(market)
@@ -158,7 +159,7 @@ def test_a_version_that_was_rolled_back_is_not_mistaken_for_the_next(market: Mar
 
 
 def test_a_change_that_commits_late_is_seen_when_it_does(market: Market) -> None:
-    """It is counted before another one that commits first."""
+    """Counts a change before another one that commits first."""
     load_graph()
     with ThreadPoolExecutor(1) as beside:
         with transaction.atomic():
@@ -192,7 +193,7 @@ Edge.objects.filter(pk={market.first.pk}).update(is_active=False)
 
 
 def test_many_threads_see_what_is_saved_while_it_changes(market: Market) -> None:
-    """Each sees a state that was saved, and after the last change all see that one."""
+    """Shows that each sees a state that was saved, and that all see the last change after it."""
 
     def ask(_: int) -> tuple[list[str], Fraction] | None:
         try:

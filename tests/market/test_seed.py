@@ -40,13 +40,15 @@ def test_names_are_grouped_by_the_object_they_come_from() -> None:
 
 
 def test_no_name_is_the_prefix_of_another() -> None:
-    """A visit may come as nested objects: `time` could not also hold a `time.local`."""
+    """Holds because a visit may come as nested objects: `time` could not also hold a
+    `time.local`."""
     names = {row["name"] for row in read_attributes()}
     assert not {name for name in names for other in names if other.startswith(f"{name}.")}
 
 
 def test_only_the_publisher_is_required() -> None:
-    """Consent is not: a required attribute makes a visit without it eligible for nothing."""
+    """Shows that consent is not: a required attribute makes a visit without it eligible for
+    nothing."""
     assert [row["name"] for row in read_attributes() if row.get("is_required")] == ["publisher.id"]
 
 

@@ -210,7 +210,7 @@ def save_and_disconnect(edge: Edge, by: User) -> None:
 def test_a_save_that_waited_for_another_is_refused_with_both_versions(
     bob: User, erin: User, edge: Edge
 ) -> None:
-    """Bob changes the rule of an edge; Erin, who read it before, changes its fee meanwhile. Hers
+    """Lets Bob change the rule of an edge while Erin, who read it before, changes its fee. Hers
     waits for Bob's and is then told what there is now: nobody's change is lost unseen."""
     bobs, erins = Edge.objects.get(), Edge.objects.get()
     bobs.expression, erins.fee_percent = "geo.country = 'FRA'", Decimal(9)
@@ -271,8 +271,8 @@ def change_by_hand() -> None:
 def test_many_editors_and_sql_by_hand_at_once_lose_nothing(
     bob: User, erin: User, edge: Edge
 ) -> None:
-    """Every change adds one to the same fee: a lost one would be missing from the sum, and each is
-    a revision of its own, under the name of who made it."""
+    """Adds one to the same fee with every change: a lost one would be missing from the sum, and
+    each is a revision of its own, under the name of who made it."""
     all_have_read = Barrier(WRITERS)
     with ThreadPoolExecutor(WRITERS + 1) as pool:
         saving = [
@@ -307,7 +307,8 @@ print("saved")
 
 @pytest.mark.django_db(transaction=True)
 def test_a_change_is_saved_and_noted_while_the_broker_is_down(bob: User, edge: Edge) -> None:
-    """In a process of its own, because this one keeps its connections to the broker that is up."""
+    """Runs in a process of its own, because this one keeps its connections to the broker that is
+    up."""
     environment = {
         **environment_of_the_tests(),
         "REDIS_URL": "redis://127.0.0.1:1/0",

@@ -62,7 +62,7 @@ def test_audiences_are_resolved(alice: User, erin: User, campaign: Campaign) -> 
 
 @pytest.fixture
 def adults(erin: User, campaign: Campaign) -> Audience:
-    """Used by the campaign, through another audience."""
+    """Makes an audience that the campaign uses, through another audience."""
     organisation = campaign.advertiser.organisation
     found = Audience(organisation=organisation, name="adults", expression="user.age >= 18")
     save_audience(audience=found, by=erin)
@@ -160,7 +160,7 @@ def test_a_visit_that_says_its_time_has_it_on_the_visitors_clock_too(
 
 
 def test_a_visit_without_a_time_keeps_the_time_of_its_save(alice: User, campaign: Campaign) -> None:
-    """It would pass by day and fail by night."""
+    """Keeps the moment, or the test would pass by day and fail by night."""
     saved = keep_visit(campaign, "Now", {"geo.country": "USA"}, alice)
     moment = saved.visit["time"]
     (outcome,) = run_test_visits(campaign=campaign)

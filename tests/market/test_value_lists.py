@@ -117,7 +117,8 @@ def test_new_values_are_noted_for_the_servers(erin: User, cities: ValueList) -> 
 def test_a_million_values_are_saved_compared_and_kept_in_the_history(
     erin: User, cities: ValueList
 ) -> None:
-    """Saving and comparing takes seconds; what touches the list alone copies none of its values."""
+    """Shows that saving and comparing takes seconds; what touches the list alone copies none of its
+    values."""
     values = [f"segment-{number:07}" for number in range(MILLION)]
     started = time.monotonic()
     save_value_list(value_list=cities, values=values, by=erin)
@@ -172,7 +173,7 @@ def test_differences_name_the_values(erin: User, cities: ValueList) -> None:
 def test_more_values_than_anybody_means_are_refused_at_their_place(
     erin: User, cities: ValueList
 ) -> None:
-    """Nothing is cut off: not even what would be repeated."""
+    """Shows that nothing is cut off: not even what would be repeated."""
     repeated = chain(["Oslo"], repeat("Rome", 4 * MILLION))
     with pytest.raises(BadValueError, match="More than 4,000,000 values") as caught:
         save_value_list(value_list=cities, values=repeated, by=erin)

@@ -193,7 +193,7 @@ def visits(malformed: bool = True) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def inline(text: str, definitions: Mapping[str, str]) -> str:
-    """The text with every definition in the place of its name."""
+    """Gives the text with every definition in the place of its name."""
     while "@" in text:
         text = re.sub(r"@(\w+)", lambda found: f"({definitions[found[1]]})", text)
     return text
@@ -202,7 +202,7 @@ def inline(text: str, definitions: Mapping[str, str]) -> str:
 def judge(
     entries: Mapping[int, str], definitions: Mapping[str, str], visit: Mapping[str, Any]
 ) -> list[int]:
-    """The ids that must match, by the plain evaluator."""
+    """Gives the ids that must match, by the plain evaluator."""
     return sorted(
         entry_id
         for entry_id, text in entries.items()

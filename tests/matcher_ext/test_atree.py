@@ -131,7 +131,7 @@ def test_a_text_that_no_expression_names_is_unequal_to_all_that_are_named() -> N
 
 
 def test_a_visit_without_attributes_meets_what_asks_for_none() -> None:
-    """Of every type: comparisons and their negations are undefined."""
+    """Tries every type: comparisons and their negations are undefined."""
     entries = {}
     for number, condition in enumerate(ONE_OF_EACH):
         entries[4 * number] = condition
@@ -272,7 +272,8 @@ def test_a_refused_answer_defines_none_of_its_names() -> None:
 
 
 def test_threads_match_on_an_index_while_another_changes_it() -> None:
-    """Each change is one of: entry 9 comes or goes, `@edge` gets its other meaning."""
+    """Makes one of these changes at a time: entry 9 comes or goes, `@edge` gets its other
+    meaning."""
     index = index_of({1: "@edge", 2: "not @edge", 3: "age = 1"}, {"edge": "age = 1"})
     possible = [[1, 3], [1, 3, 9], [2, 3], [2, 3, 9]]
     odd: list[list[int]] = []

@@ -305,7 +305,7 @@ print(len(ids), offsets[1], offsets[-1])
 
 
 def test_a_first_row_with_many_matches_does_not_ask_for_too_much_memory() -> None:
-    """As many for each row would be 3.5 GB: more than the process may have."""
+    """Gives the process less memory than as many for each row would take, 3.5 GB."""
     done = subprocess.run(
         [sys.executable, "-c", FIRST_ROW_ONLY], capture_output=True, text=True, check=False
     )
@@ -354,7 +354,7 @@ def test_a_table_of_chunks_is_counted_as_one() -> None:
 
 @pytest.mark.parametrize("copies", [1, MANY])
 def test_a_column_that_is_not_there_is_an_attribute_that_is_missing(copies: int) -> None:
-    """Row by row, and in blocks."""
+    """Shows it row by row, and in blocks."""
     snapshot = freeze(
         [
             "age >= 18",

@@ -24,7 +24,7 @@ def test_every_face_matches_what_the_case_expects(case: Case, tmp_path: Path) ->
 
 
 def make_live(case: Case, snapshot: Snapshot) -> LiveIndex:
-    """Every other entry lies beside the snapshot."""
+    """Lays every other entry beside the snapshot."""
     live = LiveIndex(snapshot)
     for number in list(case.expressions)[::2]:
         live.delete(number)

@@ -31,7 +31,8 @@ def ask_all(engine: Any, made: Any) -> dict[str, int]:
 
 
 def find_optimum(subscriptions: list[set[int]], true: set[int]) -> int:
-    """The fewest predicates that decide all: those of each match, one false one of each other."""
+    """Finds the fewest predicates that decide all: those of each match, one false one of each
+    other."""
     for size in range(7):
         for asked in map(set, itertools.combinations(range(6), size)):
             if all(

@@ -18,7 +18,8 @@ from tests.matcher_ext.expressions import CATALOG, judge, texts, visits
 
 
 def list_variants(first: str, second: str) -> list[tuple[str, dict[str, Any]]]:
-    """Each engine as it comes, and with every switch away from its default; two attributes."""
+    """Lists each engine as it comes, and with every switch away from its default; two
+    attributes."""
     switches: dict[str, list[dict[str, Any]]] = {
         "dexin": [{"method": "exclusive"}, {"method": "inclusive"}, {"order": "optimal"}],
         "gryphon": [{"collapse": False}, {"successors": True}, {"factored": (first, second)}],
@@ -95,7 +96,8 @@ def check(
 def workload(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Catalog, list[str], list[dict[str, int]], list[list[int]]]:
-    """A small named workload, of few attributes, so that most of an expression's are in a visit."""
+    """Makes a small named workload, of few attributes, so that most of an expression's are in a
+    visit."""
     parameters: Parameters = request.param
     small = replace(parameters, expressions=150, visits=20, attributes=12, values=20, children=3)
     made = open_parameters(small, tmp_path_factory.mktemp("workload"))

@@ -16,7 +16,7 @@ VALUES = 3_000
 @pytest.mark.parametrize("count", [50, 700, 4_000])
 @pytest.mark.parametrize("is_pushed", [True, False])
 def test_intervals_hold_what_lies_between_their_bounds(count: int, *, is_pushed: bool) -> None:
-    """A rare kind beside the interval makes it one that is tested instead of pushed."""
+    """Puts a rare kind beside the interval, which makes it one that is tested instead of pushed."""
     chosen = random.Random(count)
     index = ATree(CATALOG)
     rows = []
@@ -39,7 +39,8 @@ def test_intervals_hold_what_lies_between_their_bounds(count: int, *, is_pushed:
 
 @pytest.mark.parametrize("kinds", [2, 150])
 def test_intervals_that_few_visits_ask_for_hold_the_same_values(kinds: int) -> None:
-    """With many kinds a visit asks for few of the intervals: those are tested by themselves."""
+    """Uses many kinds, so that a visit asks for few of the intervals: those are tested by
+    themselves."""
     chosen = random.Random(kinds)
     index = ATree(CATALOG)
     rows = []

@@ -53,7 +53,7 @@ def make_items(snapshot: Snapshot, ranks: dict[int, float]) -> Items:
 
 
 def columns(count: int) -> dict[str, Any]:
-    """Campaigns in the opposite order, no path in any text."""
+    """Puts campaigns in the opposite order, with no path in any text."""
     return {
         "campaigns": numpy.arange(count, 0, -1),
         "path_at": numpy.zeros(count, numpy.int32),
@@ -105,7 +105,8 @@ def test_changed_entries_take_their_place_among_the_others(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=70), st.integers(1, 80))
 def test_equal_ranks_are_ordered_by_id(campaigns: list[int], limit: int) -> None:
-    """Few are ordered by counting, many and equal ones by comparing."""
+    """Shows it for few, which are ordered by counting, and for many and equal ones, which are
+    compared."""
     ids = range(1, len(campaigns) + 1)
     snapshot = freeze(dict.fromkeys(ids, "true"))
     offsets = numpy.cumsum([0, *(len(text_of(entry_id)) for entry_id in ids)])

@@ -45,7 +45,7 @@ def expect(visit: dict[str, Any]) -> tuple[dict[str, Any], set[str], set[str]]:
 
 
 def agree(body: bytes) -> bool:
-    """Whether it was read; if so, it must mean the same."""
+    """Tells whether the body was read; if so, it must mean the same."""
     found = read_request(READER, STAMPS, body, NOON)
     if found is None:
         return False
@@ -127,7 +127,7 @@ def test_damaged_bytes_are_never_read_as_something_else(
 @settings(max_examples=1000, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-999, 999, places=4))
 def test_numbers_are_read_to_the_last_bit(number: object) -> None:
-    """But for the sign of zero, which no expression can see."""
+    """Leaves out the sign of zero, which no expression can see."""
     found = read_request(READER, STAMPS, b'{"visit":{"floor":%s}}' % str(number).encode(), NOON)
     if found is not None:
         assert found[0][1]["floor"].hex() == (float(str(number)) + 0.0).hex()
@@ -141,7 +141,8 @@ def test_objects_may_be_as_deep_as_the_general_reader_lets_them(depth: int) -> N
 
 @pytest.mark.parametrize("length", range(1, 26))
 def test_names_and_values_are_compared_to_their_last_byte(length: int) -> None:
-    """A name that came before is compared with the next one, whatever its length is."""
+    """Sends a name twice: one that came before is compared with the next one, whatever its length
+    is."""
     name, value = "n" * length, "v" * length
     catalog = Catalog.of(**{name: "string", "other": "integer"})
     reader = BidReader(catalog.compiled, [], {}, str, (), set())

@@ -138,7 +138,7 @@ def test_compositions_are_not_bound_by_the_limits_on_what_people_write() -> None
 
 
 def test_the_bulk_path_leaves_the_interpreter_to_others() -> None:
-    """While one thread parses in bulk, another must be able to run Python."""
+    """Shows that while one thread parses in bulk, another can run Python."""
     texts = [f"age = {n} and geo.country in ('a', 'b') and flag" for n in range(200_000)]
     ticks = []
     worker = threading.Thread(target=normalise_many, args=(COMPILED, texts))

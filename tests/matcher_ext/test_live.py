@@ -130,7 +130,7 @@ def test_readers_see_one_state_or_the_next_while_writers_change_it() -> None:
 
 
 def test_eight_readers_see_whole_generations_while_another_swaps() -> None:
-    """Each generation has ids, a definition and an entry beside the snapshot of its own, all of
+    """Gives each generation ids, a definition and an entry beside the snapshot of its own, all of
     which a visit meets: whoever saw parts of two would find a set that never was."""
     live = LiveIndex(make_generation(0))
     live.apply(entries={900: "@edge"})
@@ -208,7 +208,7 @@ def test_many_changes_are_published_as_one() -> None:
 def test_a_refused_change_leaves_nothing_behind(
     change: dict[str, Any], error: type[Exception]
 ) -> None:
-    """Not even with the next one, which may be the same again."""
+    """Shows that nothing comes even with the next change, which may be the same again."""
     live = LiveIndex(freeze({1: "@edge", 2: "age = 2"}, edge="age = 1"))
     live.apply(
         definitions=[("beside", "age = 3"), ("later", "@beside or mobile")],

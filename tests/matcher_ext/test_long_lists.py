@@ -47,13 +47,13 @@ VISITS: tuple[dict[str, Any], ...] = (
 
 
 def spell_out(condition: str) -> str:
-    """With the list's values, as servers get it."""
+    """Writes the condition with the list's values, as servers get it."""
     values = ", ".join(map(str, NUMBERS)) if "$numbers" in condition else str(TEXTS)[1:-1]
     return f"{condition.partition('$')[0]}({values})"
 
 
 def make_index() -> ATree:
-    """Each condition as a definition, plain and negated, beside the same written out."""
+    """Makes each condition a definition, plain and negated, beside the same written out."""
     index = ATree(CATALOG)
     for number, condition in enumerate(CONDITIONS):
         text = spell_out(condition)

@@ -20,13 +20,13 @@ SETTLING_SECONDS = 0.12
 
 @pytest.fixture(autouse=True)
 def _other_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test begins as a process that has checked nothing yet."""
+    """Begins each test as a process that has checked nothing yet."""
     forget(monkeypatch)
 
 
 @pytest.fixture
 def settled(tmp_path: Path) -> Path:
-    """A saved snapshot, old enough for any change to show."""
+    """Saves a snapshot and waits until it is old enough for any change to show."""
     path = tmp_path / "index.atree"
     make_index().freeze().save(path)
     time.sleep(SETTLING_SECONDS)
@@ -38,7 +38,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def count_checks(monkeypatch: pytest.MonkeyPatch) -> list[Mark]:
-    """The marks that are kept from now on: one for each full check."""
+    """Lists the marks that are kept from now on: one for each full check."""
     kept: list[Mark] = []
     keep = Mark.keep
 

@@ -47,7 +47,7 @@ def list_texts() -> list[str]:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Snapshot:
-    """From a copy, since opening a file leaves a mark beside it."""
+    """Opens a copy, since opening a file leaves a mark beside it."""
     return Snapshot.open(shutil.copy(FILE, tmp_path))
 
 
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def lay_out(value: Any) -> str:
-    """A line for each element, so that a difference shows what it is in."""
+    """Writes a line for each element, so that a difference shows what it is in."""
     if isinstance(value, list):
         return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n]"
     return json.dumps(value, indent=1, ensure_ascii=False)

@@ -82,7 +82,7 @@ class Booked:
         return " and ".join(parts)
 
     def expect(self, edges: dict[int, Expression], visit: Visit) -> dict[int, Path | None]:
-        """By booking that matches, its cheapest path if it may take any."""
+        """Gives each booking that matches, with its cheapest path if it may take any."""
         truths = {edge_id: edge.evaluate(visit) is True for edge_id, edge in edges.items()}
         satisfied = partial(satisfies_all, edges, visit)
         reached = {
@@ -173,8 +173,8 @@ def test_a_redefined_edge_counts_at_once_for_guards_and_last_hops(
 def test_last_hops_hold_are_made_anew_or_given_up_over_another_graph(
     drawn: tuple[Drawn, dict[int, Expression], list[Visit], int],
 ) -> None:
-    """Fewer edges before, with other fees and ends, and other names. Where too many records would
-    have to be listed anew, their publishers have no lists and go without."""
+    """Freezes over fewer edges, with other fees, ends and names. Where too many records would have
+    to be listed anew, their publishers have no lists and go without."""
     (links, names), edges, visits, seed = drawn
     chosen = random.Random(seed)
     before, former_names = draw_former(chosen, (links, names))
@@ -225,7 +225,7 @@ def record(links: list[Link], names: dict[int, str]) -> RouteRecord:
 
 
 def make_index(bookings: int = 600) -> ATree:
-    """Twelve parties in a row of diamonds; bookings of two publishers on shared edges."""
+    """Makes twelve parties in a row of diamonds; bookings of two publishers on shared edges."""
     chosen = random.Random(3)
     links = [
         Link(number + 1, seller, buyer, Fraction(0))
@@ -269,7 +269,7 @@ def test_a_mutated_partition_never_crashes(tmp_path: FilePath) -> None:
 
 
 def test_a_graph_of_another_attribute_has_no_last_hops() -> None:
-    """Then the publisher is asked through the walk alone."""
+    """Shows that the publisher is then asked through the walk alone."""
     index = ATree(CATALOG)
     index.define("edge.1", "age >= 18")
     index.set_routes(

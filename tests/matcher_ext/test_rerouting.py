@@ -42,7 +42,7 @@ def record(links: list[Link], names: dict[int, str]) -> RouteRecord:
 def build_with_some(
     chance: random.Random, drawn: Drawn, edges: dict[int, Expression]
 ) -> tuple[ATree, dict[int, tuple[int, int]]]:
-    """Some of the links, with other fees, and other names; the rest has places only."""
+    """Builds with some of the links, with other fees and names; the rest has places only."""
     links, names = drawn
     some = [link for link in links if chance.random() < 0.6]
     earlier = record(some, {party: str(chance.random()) for party in names})
@@ -120,7 +120,7 @@ def test_an_index_without_a_graph_stays_as_it_is() -> None:
 
 
 def test_a_change_may_come_as_json(index: ATree) -> None:
-    """As ad servers get it that match by themselves."""
+    """Shows it as JSON, which ad servers get that match by themselves."""
     live = LiveIndex(index.freeze())
     text = f"publisher.id = 'herald' and @reach.{SODA}.5"
     change = {"definitions": {}, "dead": [7], "entries": {8: text}, "routes": None, "lent": {}}

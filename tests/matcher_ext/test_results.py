@@ -35,7 +35,7 @@ SPREADS = (give_near_ids, give_distant_ids, give_extreme_ids)
 def insert_alternatives(
     give_id: Callable[[int], int], entries: int = ENTRIES
 ) -> tuple[ATree, list[int]]:
-    """Every third is one of several entries with the same text; returns the ids that match."""
+    """Makes every third one of several entries with the same text; returns the ids that match."""
     chosen = random.Random(7)
     index = ATree(CATALOG)
     expected = []

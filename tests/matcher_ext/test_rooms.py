@@ -28,7 +28,7 @@ SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".md"}
 
 
 def list_sources() -> Iterator[tuple[str, str]]:
-    """Module and text of each file of each room."""
+    """Lists module and text of each file of each room."""
     for path in sorted(ENGINE.rglob("*")):
         if path.suffix in {".py", ".pyx", ".pxd", ".pyi"} and path.parent != ENGINE:
             yield ".".join(path.relative_to(ENGINE).with_suffix("").parts), path.read_text()
@@ -97,7 +97,8 @@ def test_every_cimport_names_what_it_takes() -> None:
 
 
 def find_unused(text: str) -> set[str]:
-    """Names that a text cimports and does not use; cython-lint looks at `.pyx` files alone."""
+    """Finds names that a text cimports and does not use; cython-lint looks at `.pyx` files
+    alone."""
     names = {
         name.split()[-1]
         for found in CIMPORTED.finditer(text)

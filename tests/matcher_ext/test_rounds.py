@@ -37,7 +37,7 @@ def check(entries: dict[int, str], visits: int, seed: int) -> None:
 
 @pytest.mark.parametrize("records", [1, 7, 8, 9, 63, 64, 255, 256, 257, 520, 1100])
 def test_any_number_of_records_may_wait(lanes: str, records: int) -> None:
-    """All are found by the same leaf, so that they wait together."""
+    """Lets all of them be found by the same leaf, so that they wait together."""
     chosen = random.Random(records)
     entries = {
         number: f"mobile and {tree(chosen, chosen.randrange(3))} and score != {number}"
@@ -47,7 +47,7 @@ def test_any_number_of_records_may_wait(lanes: str, records: int) -> None:
 
 
 def test_programs_of_all_lengths_wait_side_by_side(lanes: str) -> None:
-    """From none to more than a narrow jump can pass over."""
+    """Tries lengths from none to more than a narrow jump can pass over."""
     chosen = random.Random(5)
     entries = {
         number: " and ".join(

@@ -75,7 +75,7 @@ def build_index(
 
 
 def insert_goals(index: ATree, parties: dict[int, str]) -> dict[int, Goal]:
-    """One entry per party and limit, with a condition that some visits fail."""
+    """Inserts one entry per party and limit, with a condition that some visits fail."""
     goals: dict[int, Goal] = {}
     for party in parties:
         for hops in LIMITS:
@@ -88,7 +88,7 @@ def insert_goals(index: ATree, parties: dict[int, str]) -> dict[int, Goal]:
 
 
 def is_wanted(party: int, visit: Visit) -> bool:
-    """What the entry of a party asks for beside the reach."""
+    """Tells what the entry of a party asks for beside the reach."""
     wanted = parse("age >= 18 or country = 'FR'", CATALOG).evaluate(visit)
     return wanted is True or party % 2 == 0
 
@@ -103,7 +103,8 @@ def exchanges(draw: st.DrawFn) -> tuple[Drawn, dict[int, Expression], list[Visit
 def expect(
     drawn: Drawn, edges: dict[int, Expression], visit: Visit, goals: dict[int, Goal]
 ) -> dict[int, Path]:
-    """By entry, the cheapest path that the visit may take: by enumeration and plain evaluation."""
+    """Gives each entry's cheapest path that the visit may take, by enumeration and plain
+    evaluation."""
     links, names = drawn
     if visit["publisher.id"] != "seller 0":
         return {}
@@ -144,7 +145,7 @@ def test_every_face_of_the_matcher_agrees_with_enumeration_of_paths(
 def compare_paths(
     snapshot: Snapshot | State, visit: Visit, expected: dict[int, Path], goals: dict[int, Goal]
 ) -> None:
-    """Of those that matched and have a goal."""
+    """Compares the paths of entries that matched and have a goal."""
     matched, _, paths = snapshot.match_with_paths(visit)
     numbers = [number for number in matched.tolist() if number in goals]
     keys = numpy.array([path_key(*goals[number]) for number in numbers], numpy.int64)
@@ -160,7 +161,7 @@ def compare_paths(
 def test_a_redefined_edge_counts_at_once(
     drawn: tuple[Drawn, dict[int, Expression], list[Visit]], data: st.DataObject
 ) -> None:
-    """In a dynamic index beside its last freeze, and in a live one over a snapshot."""
+    """Shows it in a dynamic index beside its last freeze, and in a live one over a snapshot."""
     (links, names), edges, visits = drawn
     index = build_index(links, names, edges, patch_from=0)
     goals = insert_goals(index, names)
@@ -191,7 +192,7 @@ GERMAN = FRENCH | {"country": "DE"}
 
 @pytest.fixture
 def index() -> ATree:
-    """Over North in France, directly elsewhere."""
+    """Makes two ways: over North in France, directly elsewhere."""
     index = ATree(CATALOG)
     index.define("edge.1", "country = 'FR'")
     index.define("edge.2", "age >= 18")
@@ -318,8 +319,8 @@ def test_an_entry_beside_a_snapshot_is_lent_its_walk(index: ATree) -> None:
 
 
 def test_changing_an_edge_behind_many_bookings_is_one_redefinition() -> None:
-    """No booking is inserted again, and nothing is frozen anew: the store has as many nodes as
-    before, and what lies beside the last freeze holds no entry."""
+    """Shows that no booking is inserted again, and nothing is frozen anew: the store has as many
+    nodes as before, and what lies beside the last freeze holds no entry."""
     index = ATree(CATALOG)
     index.define("edge.1", "age >= 18")
     count = 100_000

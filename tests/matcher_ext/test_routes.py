@@ -58,7 +58,7 @@ def search_breadth_first(links: list[Link], source: int, hops: int) -> set[int]:
 
 
 def unroll(links: list[Link], edges: dict[int, Expression], source: int) -> dict[str, Expression]:
-    """reach(N, h) = reach(N, h - 1) or (reach(M, h - 1) and edge(M -> N)) .. for all M."""
+    """Defines reach(N, h) = reach(N, h - 1) or (reach(M, h - 1) and edge(M -> N)) .. for all M."""
     definitions = {f"edge.{edge_id}": expression for edge_id, expression in edges.items()}
     parties = {link.seller_id for link in links} | {link.buyer_id for link in links} | {source}
     for party in parties:
@@ -170,7 +170,7 @@ def test_eight_hops_are_reached_and_no_ninth() -> None:
 
 
 def test_each_limit_of_hops_has_its_own_cheapest_path() -> None:
-    """Three hops for nothing, or one for half: who allows one hop only pays."""
+    """Compares three hops for nothing with one for half: who allows one hop only pays."""
     names = {0: "Herald", 1: "North", 2: "South", 3: "Soda"}
     links = [(1, 0, 1, 10_000), (2, 1, 2, 10_000), (3, 2, 3, 10_000), (4, 0, 3, 5_000)]
     graph, truths = RouteGraph(names, links), dict.fromkeys(range(1, 5), True)

@@ -41,7 +41,8 @@ def make_index() -> ATree:
 
 
 def make_large_index() -> ATree:
-    """What the small one lacks: pairs, levels, slots of parts, a graph with reaches, wide ids."""
+    """Makes what the small one lacks: pairs, levels, slots of parts, a graph with reaches, wide
+    ids."""
     chosen = random.Random(3)
     index = ATree(CATALOG)
     for number in range(4):
@@ -261,7 +262,7 @@ def test_a_mutated_file_never_crashes_even_with_its_own_checksum(tmp_path: Path,
 
 
 def mutate(index: ATree, folder: Path, *, rounds: int, seed: int) -> int:
-    """How many altered files were refused, in a process of its own: it must not crash."""
+    """Counts how many altered files were refused, in a process of its own: it must not crash."""
     path = folder / "index.atree"
     index.freeze().save(path)
     done = subprocess.run(
@@ -291,7 +292,8 @@ def find_section(content: bytes | bytearray, section: int) -> int:
 
 
 def test_a_record_with_two_counts_of_entries_is_refused(tmp_path: Path) -> None:
-    """Who reads them would take one word, who steps over them three: the rest would be misread."""
+    """Refuses what two readers would misread: who reads the entries would take one word, who steps
+    over them three."""
     index = ATree(CATALOG)
     index.insert(1, "publisher = 'US' and age >= 18")
     path = tmp_path / "index.atree"

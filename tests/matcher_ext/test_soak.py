@@ -58,7 +58,7 @@ def find_library(name: str) -> str:
 
 
 def test_the_index_is_clean_under_the_address_sanitizer(tmp_path: Path) -> None:
-    """Its own build in a folder of its own, with bounds checks in the standard containers."""
+    """Builds the engine in a folder of its own, with bounds checks in the standard containers."""
     for part in PARTS:
         target = tmp_path / part
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -159,7 +159,7 @@ class IndexMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.kept is not None)
     @rule()
     def look_back(self) -> None:
-        """What was frozen stays as it was."""
+        """Checks that what was frozen stays as it was."""
         assert self.kept is not None
         snapshot, entries, definitions = self.kept
         for visit in self.seen:
@@ -222,7 +222,7 @@ class IndexMachine(RuleBasedStateMachine):
     def apply_live(
         self, entries: dict[int, str], dead: set[int], name: str, text: str, *, spoilt: bool
     ) -> None:
-        """Many changes as one, or none of them."""
+        """Applies many changes as one, or none of them."""
         assert self.live is not None
         if spoilt:
             with pytest.raises(RefusedExpressionsError):

@@ -203,6 +203,6 @@ def test_defining_a_long_list_again_and_again_takes_the_memory_of_one() -> None:
 
 
 def measure_memory() -> int:
-    """Bytes that this process holds."""
+    """Gives the bytes that this process holds."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -81,7 +81,7 @@ SEEN = st.lists(
 
 @lru_cache(maxsize=10_000)
 def read(text: str) -> Expression:
-    """Without anything required: an expression is true or false of any visit."""
+    """Reads a text without anything required: an expression is true or false of any visit."""
     return parse(text, CATALOG)
 
 
@@ -175,7 +175,7 @@ class TableMachine(RuleBasedStateMachine):
         return read(text).evaluate(self.seen[row])
 
     def rows_here(self, booked: Booked) -> set[int]:
-        """Rows at the publisher that carry what is required."""
+        """Finds the rows at the publisher that carry what is required."""
         return {
             row
             for row, visit in enumerate(self.seen)

@@ -53,7 +53,8 @@ def truth(text: str, visit: dict[str, Any]) -> bool | None:
 
 
 def follow(visits_here: Visits, steps: list[tuple[str, list[str]]]) -> Funnel:
-    """The funnel by the plain evaluator: each step is a name and texts that must all be true."""
+    """Follows the funnel by the plain evaluator: each step is a name and texts that must all be
+    true."""
     counted = len(visits_here)
     found = []
     for name, conditions in steps:

@@ -82,7 +82,7 @@ def test_every_way_to_an_entry_leads_back(text: str) -> None:
 
 
 def words_in(snapshot: Snapshot, entry_id: int) -> list[str]:
-    """The boxes of an entry's picture, whatever their numbers are."""
+    """Lists the boxes of an entry's picture, whatever their numbers are."""
     lines = snapshot.to_graphviz(entry_id).splitlines()
     return sorted(line.split("[", 1)[1] for line in lines if "[label=" in line)
 

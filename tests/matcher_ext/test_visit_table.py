@@ -51,7 +51,7 @@ def test_a_bitmap_has_three_truths_like_the_plain_evaluator(
 
 
 def draw_many(count: int) -> list[dict[str, Any]]:
-    """Visits with more values than a block keeps bitmaps of, and lists beside bitmaps."""
+    """Draws visits with more values than a block keeps bitmaps of, and lists beside bitmaps."""
     places = [{"lat": (n % 179) - 89.0, "lon": (n * 7 % 359) - 179.0} for n in range(count)]
     return [
         {
@@ -250,7 +250,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def route(bookings: dict[int, str]) -> Snapshot:
-    """An exchange with a cycle: 1 is the publisher, 9 and 8 buy."""
+    """Makes an exchange with a cycle: 1 is the publisher, 9 and 8 buy."""
     index = ATree(CATALOG)
     meanings = {
         11: "age >= 3",

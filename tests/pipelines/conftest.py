@@ -8,7 +8,7 @@ from pipelines.session import JavaMissingError, start_session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One real Spark session for the whole run: starting it is what costs."""
+    """Starts one real Spark session for the whole run: starting it is what costs."""
     try:
         session = start_session(name="tests", master="local[2]")
     except JavaMissingError as error:

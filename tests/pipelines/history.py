@@ -71,7 +71,7 @@ ORDINARY_VISIT: Mapping[str, object] = {
 
 
 def visit(visit_id: str | None, overrides: Mapping[str, object] | None = None) -> dict[str, object]:
-    """An ordinary visit, except for what the test is about."""
+    """Makes an ordinary visit, except for what the test is about."""
     return {"visit_id": visit_id, **ORDINARY_VISIT, **(overrides or {})}
 
 
@@ -134,7 +134,7 @@ class History:
         return DayOrder(day, log, snapshot, out, "local[2]", options)
 
     def eligible(self, day: date = DAY) -> dict[tuple[int, str], int]:
-        """Without zeros."""
+        """Reads what was eligible, without zeros."""
         rows = self.table("by_publisher", day)
         return {
             (row["campaign_id"], row["publisher"]): row["eligible_visits"]

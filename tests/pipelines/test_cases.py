@@ -54,7 +54,7 @@ def test_the_job_agrees_with_every_case(file: str, spark: SparkSession, tmp_path
 
 
 def catalog_of(case: Case) -> Any:
-    """The case's catalogue and the attributes that every log has."""
+    """Gives the case's catalogue and the attributes that every log has."""
     rows = case.catalog.to_json()["attributes"]
     for row in rows:
         row["name"] = RENAMED.get(row["name"], row["name"])
@@ -63,7 +63,8 @@ def catalog_of(case: Case) -> Any:
 
 
 def entries(cases: list[Case]) -> list[Entry]:
-    """Each expression, once for each case, restricted to the case's own publisher."""
+    """Makes an entry of each expression, once for each case, restricted to the case's own
+    publisher."""
     made: list[Entry] = []
     for case in cases:
         for number, text in case.expressions.items():
@@ -74,7 +75,7 @@ def entries(cases: list[Case]) -> list[Entry]:
 
 
 def as_columns(case: Case) -> dict[str, pa.Array] | None:
-    """The visit as columns of one row, or None if Arrow has no type for a value."""
+    """Gives the visit as columns of one row, or None if Arrow has no type for a value."""
     try:
         return {
             RENAMED.get(name, name): pa.array([value])
@@ -86,7 +87,7 @@ def as_columns(case: Case) -> dict[str, pa.Array] | None:
 
 
 def pack(cases: list[Case]) -> list[list[Case]]:
-    """As few tables as possible, each with one type per column."""
+    """Packs cases into as few tables as possible, each with one type per column."""
     tables: list[tuple[dict[str, pa.DataType], list[Case]]] = []
     for case in cases:
         kinds = {name: array.type for name, array in (as_columns(case) or {}).items()}

@@ -153,7 +153,7 @@ def is_worker(path: Path, master: str) -> bool:
 
 
 def test_a_cluster_gives_the_tables_of_one_machine(history: History, master: str) -> None:
-    """Also when an executor is killed on the way."""
+    """Shows it also when an executor is killed on the way."""
     snapshot = make_snapshot(history)
     outs = {name: history.root / name for name in ("alone", "cluster", "killed")}
     for name, where in (("alone", "local[2]"), ("cluster", master)):

@@ -42,7 +42,7 @@ MILLISECONDS = int(NOON.timestamp() * 1000)
 
 
 def leave(log: Path, name: str, *visits: tuple[str, str], weight: int = 10) -> None:
-    """A server's file with these visit ids and publishers."""
+    """Leaves a server's file with these visit ids and publishers."""
     maker = RowMaker(LogColumns.of((a.name, a.type) for a in CATALOG), Salts(b"s" * 32), weight)
     rows = [
         maker.make(
@@ -98,7 +98,7 @@ class Killed(BaseException):
 
 
 def kill_before(monkeypatch: pytest.MonkeyPatch, number: int, step: str) -> None:
-    """At the n-th change of the file system of that kind."""
+    """Kills the process at the n-th change of the file system of that kind."""
     calls = iter(range(1, 1000))
     change: Callable[..., Any] = getattr(FileSystem, step)
 

@@ -131,7 +131,7 @@ def random_entry(random: Random, number: int) -> Entry:
 
 
 def as_request(row: dict[str, object]) -> dict[str, object]:
-    """The same visit as an ad server would send it, with the time that the server stamps."""
+    """Gives the same visit as an ad server would send it, with the time that the server stamps."""
     moment = row["time"]
     assert isinstance(moment, datetime)
     stamped = {"time": moment.isoformat(), "local_time": moment.isoformat()}
@@ -174,7 +174,7 @@ def test_rows_that_cannot_be_counted_are_told_apart(spark: SparkSession, history
 def test_a_value_of_a_wrong_type_is_missing_and_counted(
     spark: SparkSession, history: History
 ) -> None:
-    """Also when only one file of the day has it."""
+    """Shows it also when only one file of the day has it."""
     ages = Entry(1, 10, "daily-herald", "publisher.id = 'daily-herald' and user.age >= 18")
     as_text, as_small = with_age(pa.string()), with_age(pa.int32())
     history.log(DAY, [visit("a")])
@@ -254,7 +254,7 @@ def test_a_job_ends_with_the_process_that_started_it(history: History) -> None:
 
 
 def wait_for_run_beside(folder: Path) -> None:
-    """Until a second run writes its files."""
+    """Waits until a second run writes its files."""
     deadline = time.monotonic() + 120
     while len([path for path in folder.iterdir() if path.is_dir()]) < 2:
         assert time.monotonic() < deadline, f"nothing new in {folder}"

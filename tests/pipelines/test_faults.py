@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def counted(spark: SparkSession, tmp_path: Path) -> tuple[History, Path]:
-    """A day that was counted, with more in its log since."""
+    """Counts a day, and logs more of it since."""
     history = History(tmp_path)
     snapshot = history.snapshot()
     history.log(DAY, [visit("a")])
@@ -37,7 +37,7 @@ def counted(spark: SparkSession, tmp_path: Path) -> tuple[History, Path]:
 
 
 def check_failed(history: History, done: JobDone) -> None:
-    """The old day is there, and nothing of the new one."""
+    """Checks that the old day is there, and nothing of the new one."""
     assert done.status == "failed"
     assert done.error
     assert history.eligible() == {(10, "daily-herald"): 1}
@@ -68,7 +68,7 @@ class DyingOnce:
 def test_a_killed_python_worker_fails_the_run_or_is_replaced(
     spark: SparkSession, counted: tuple[History, Path], tmp_path: Path
 ) -> None:
-    """On one machine Spark tries a task once; on a cluster, four times."""
+    """Tries once, as Spark does on one machine; on a cluster it tries a task four times."""
     history, snapshot = counted
     dying: DayJob = replace(eligibility.JOB, question=lambda _: DyingOnce(tmp_path / "died"))
     (done,) = run_jobs(spark, history.order(snapshot), [dying])

@@ -47,7 +47,7 @@ def test_what_is_lost_is_what_the_plain_evaluator_loses(
 
 
 def set_routes(index: ATree) -> None:
-    """From the herald (1) by a network (2) to the advertiser (9), or directly."""
+    """Leads from the herald (1) by a network (2) to the advertiser (9), or directly."""
     links = [(1, 1, 2, 9_000), (2, 2, 9, 9_000), (3, 1, 9, 5_000)]
     index.set_routes({1: "h", 2: "n", 9: "a"}, links, {1: PUBLISHERS[0], 2: "n", 9: "a"}, [1])
     index.define_reach(9, 3)
@@ -182,7 +182,7 @@ def check_edges(history: History, paths: dict[int, list[str]], visits: Visits) -
 
 
 def comes_to(edge: str, paths: dict[int, list[str]], row: dict[str, Any]) -> bool:
-    """Whether all edges before it are true, on a path of the visit's publisher."""
+    """Tells whether all edges before it are true, on a path of the visit's publisher."""
     path = paths[1 + PUBLISHERS.index(row["publisher.id"])]
     before = path[: path.index(edge)] if edge in path else None
     return before is not None and all(judge(EDGES[each], row) is True for each in before)
@@ -209,6 +209,6 @@ def check_bottlenecks(history: History, visits: Visits) -> None:
 
 
 def is_open(row: dict[str, Any], forced: dict[str, bool]) -> bool:
-    """Whether some path is open, with an edge forced to be so or not."""
+    """Tells whether some path is open, with an edge forced to be so or not."""
     one, two, three = (forced.get(name, judge(text, row) is True) for name, text in EDGES.items())
     return (one and two) or three

@@ -71,7 +71,7 @@ def refused_in(root: Path) -> list[dict[str, Any]]:
 
 
 def serve(root: Path, requests: Sequence[dict[str, Any]]) -> pa.Table:
-    """What a server would have logged of the same bid requests."""
+    """Gives what a server would have logged of the same bid requests."""
     publish(SnapshotDirectory(root / "snapshots"), {1: "true"}, catalog=CATALOG)
     service = EligibilityService(root / "snapshots")
     log = VisitLog(root / "served", one_in=1, salts=SALTS)
@@ -84,7 +84,8 @@ def serve(root: Path, requests: Sequence[dict[str, Any]]) -> pa.Table:
 
 
 def strange_requests() -> list[dict[str, Any]]:
-    """With values of wrong types, without a user, with a position that nobody has."""
+    """Makes requests with values of wrong types, without a user, with a position that nobody
+    has."""
     empty: dict[str, Any] = {"id": "empty", "imp": [{}]}
     wrong = bid_request()
     wrong["id"], wrong["device"]["geo"]["lat"], wrong["device"]["os"] = "wrong", 123.4, 7
@@ -113,7 +114,8 @@ def test_good_lines_are_the_visits_that_servers_log(spark: SparkSession, tmp_pat
 
 
 def describe(log: pa.Table) -> list[str]:
-    """Rows without what each log says of its own; users of one day have the salt of that day."""
+    """Describes rows without what each log says of its own; users of one day have the salt of that
+    day."""
     windows = [USER, "visit_user_before", "visit_salt"]
     known = [user is not None for user in log.column(USER).to_pylist()]
     rows = log.drop_columns([*OF_THE_SERVER, *windows]).to_pylist()

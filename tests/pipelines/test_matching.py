@@ -52,7 +52,7 @@ def struct_batch(countries: list[str]) -> pa.RecordBatch:
 def test_workers_can_take_the_index_from_files_sent_to_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """As on a cluster, where nobody but the driver has the driver's folder."""
+    """Sends files as on a cluster, where nobody but the driver has the driver's folder."""
     folder = History(tmp_path).snapshot()
     spark.sparkContext.addFile(str(folder), recursive=True)
     elsewhere = f"/nowhere/{folder.name}"

@@ -92,7 +92,7 @@ class Night:
 
     @cached_property
     def eligible(self) -> dict[date, dict[Entry, list[dict[str, Any]]]]:
-        """By the plain evaluator."""
+        """Finds the visits of each entry by the plain evaluator."""
         found: dict[date, dict[Entry, list[dict[str, Any]]]] = {}
         for day, rows in self.visits.items():
             found[day] = {
@@ -106,7 +106,7 @@ def is_true(text: str, row: Mapping[str, Any]) -> bool:
 
 
 def judge(text: str, row: Mapping[str, Any]) -> bool | None:
-    """Edges are written out."""
+    """Judges a text with its edges written out."""
     for name, edge in EDGES.items():
         text = text.replace(f"@{name}", f"({edge})")
     stamp = row["time"].isoformat()
@@ -223,7 +223,7 @@ def test_detail_is_by_country_and_device(night: Night) -> None:
 
 
 def test_people_of_two_days_are_united_within_the_sketches_error(night: Night) -> None:
-    """At 40 users a sketch is exact."""
+    """Compares exactly: at 40 users a sketch has no error."""
     people: dict[tuple[int, int], set[str]] = defaultdict(set)
     visits: Counter[tuple[int, int]] = Counter()
     for length, days in ((1, [NEXT_DAY]), (7, [DAY, NEXT_DAY])):
@@ -387,7 +387,7 @@ def test_the_documents_examples_read_the_tables(night: Night) -> None:
 def test_an_empty_day_and_one_of_only_bad_rows_are_counted_as_such(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Day after day; what looks back runs for the last."""
+    """Counts day after day; what looks back runs for the last."""
     history = History(tmp_path)
     good = make_visit(Random(1), "a", DAY)
     history.log(DAY, [])

@@ -55,7 +55,7 @@ def make_text(number: int) -> str:
 
 
 def find(entry: Entry, visits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Judged by what its text is about."""
+    """Finds the visits that an entry's text is true of."""
     expression = parse(entry.text, CATALOG)
     names = ("publisher.id", "user.age")
     return [row for row in visits if expression.evaluate({n: row[n] for n in names}) is True]

@@ -45,7 +45,7 @@ EXPRESSIONS = {
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Path:
-    """What two states answered, sampled; the exchange is gone since."""
+    """Keeps what two states answered, sampled; the exchange is gone since."""
     directory = SnapshotDirectory(tmp_path / "snapshots")
     now = datetime.now(UTC)
     snapshot_id = store(directory, EXPRESSIONS, catalog=CATALOG)

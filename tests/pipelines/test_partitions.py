@@ -48,7 +48,7 @@ def test_what_was_never_committed_is_cleared_for_its_day_only(
 def test_who_had_begun_to_read_goes_on_with_what_was_replaced(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Until the run after."""
+    """Shows it until the run after."""
     store, paths = DayStore(spark, str(tmp_path), "counting"), []
     for count in (1, 2, 3):
         store.clear(DAY)

@@ -19,7 +19,7 @@ def draw(count: int, seed: int = 1) -> np.ndarray:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_sketch_has_what_the_library_notes_of_the_same_users(size: int) -> None:
-    """To unite it with the library's own adds nothing."""
+    """Shows that uniting it with the library's own adds nothing."""
     users = draw(size)
     ours = datasketches.hll_sketch.deserialize(write_hll(make_coupons(murmur(users))))
     theirs = datasketches.hll_sketch(12, datasketches.tgt_hll_type.HLL_8)

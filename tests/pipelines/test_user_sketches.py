@@ -37,7 +37,8 @@ def freeze() -> Snapshot:
 
 
 def draw() -> pa.Table:
-    """Every user at both publishers; some have names beyond ASCII, some visits have no user."""
+    """Draws every user at both publishers; some have names beyond ASCII, some visits have no
+    user."""
     names = [f"usér {n}" if n % 3 else f"user-{n}" for n in range(USERS)]
     return pa.table(
         {

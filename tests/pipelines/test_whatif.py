@@ -23,7 +23,7 @@ Visits = list[dict[str, Any]]
 
 
 def make_entries(conditions: dict[int, str]) -> list[Entry]:
-    """Their flight is far from all visits."""
+    """Makes entries whose flight is far from all visits."""
     head = f"publisher.id = '{HERALD}' and @edge.1"
     return [
         Entry(number, 100 + number, HERALD, f"{head} and {FLIGHT} and ({text})")
@@ -55,7 +55,7 @@ def find(visits: Visits, edge: str, text: str) -> set[str]:
 
 
 def check(history: History, expected: dict[int, tuple[set[str], set[str]]]) -> None:
-    """`expected`: the visits before and after, of each booking."""
+    """Checks each booking; `expected` are its visits before and after."""
     rows = {row["booking_id"]: row for row in history.table("changes", job="whatif")}
     assert set(rows) == set(expected)
     samples = history.table("samples", job="whatif")

@@ -32,7 +32,8 @@ def nights(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def visits(exchange: Exchange, nights: Path) -> list[Visit]:
-    """At the Herald and the Gazette; some say neither their page nor their segments."""
+    """Draws visits at the Herald and the Gazette; some say neither their page nor their
+    segments."""
     drawn = [
         {
             **visit,
@@ -70,7 +71,7 @@ def at(visits: Iterable[Visit], publisher: str) -> list[Visit]:
 
 
 def a_day(visits: Iterable[Visit]) -> float:
-    """What they stand for."""
+    """Sums what visits stand for a day."""
     return float(sum(visit["sample_weight"] for visit in visits)) / DAYS
 
 

@@ -35,7 +35,7 @@ def reports(settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def booking(exchange: Exchange) -> Booking:
-    """Beside the three hops over both gates there is a direct, dearer way for phones."""
+    """Adds a direct, dearer way for phones beside the three hops over both gates."""
     Edge.objects.create(
         seller=exchange.herald.party,
         buyer=exchange.soda.party,

@@ -21,7 +21,7 @@ VISIT = {"geo": {"country": "USA"}, "site": {"cat": ["sports"]}}
 
 
 def explain(booking: Booking, visit: dict[str, object] = VISIT) -> Explanation:
-    """As the exchange's operators see it."""
+    """Explains as the exchange's operators see it."""
     viewer = User(organisation=booking.publisher.organisation)
     return explain_campaign(
         campaign=booking.campaign, publisher=booking.publisher, visit=visit, viewer=viewer
@@ -215,7 +215,7 @@ FINANCE: dict[str, object] = {"geo": {"country": "USA"}, "site": {"cat": ["finan
 
 @pytest.fixture
 def any_booking(booking: Booking, soda: Party) -> Booking:
-    """Over Northgate, or directly for half of what passes, but for adults only."""
+    """Leads over Northgate, or directly for half of what passes, but for adults only."""
     Edge.objects.create(
         seller=booking.publisher, buyer=soda, expression="user.age >= 18", fee_percent="50"
     )

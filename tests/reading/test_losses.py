@@ -45,7 +45,8 @@ def test_steps_are_those_of_the_plain_evaluator(exchange: Exchange, visits: list
 
 
 def sole(visits: list[Visit], texts: list[str]) -> dict[str, tuple[float, float]]:
-    """By the condition that alone is not true: visits a day, and those where it is unknown."""
+    """Gives, by the condition that alone is not true, visits a day, and those where it is
+    unknown."""
     judge = Judge()
     found: dict[str, list[tuple[bool | None, Visit]]] = {text: [] for text in texts}
     for visit in at(visits, "herald"):
@@ -105,7 +106,7 @@ def test_where_no_condition_alone_is_in_the_way_two_are_told(
 def test_rules_that_may_not_be_read_are_one_condition_each(
     exchange: Exchange, visits: list[Visit]
 ) -> None:
-    """Soda buys of Southgate, so it reads the last edge only."""
+    """Asks as Soda, who buys of Southgate and so reads the last edge only."""
     Edge.objects.filter(pk=exchange.middle_edge.pk).update(
         expression="geo.country = 'USA' and user.age < 80"
     )

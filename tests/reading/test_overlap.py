@@ -29,7 +29,8 @@ TEXTS = ("geo.country = 'USA'", "device.type = 'ctv'", "user.age < 40")
 
 @pytest.fixture
 def campaigns(exchange: Exchange) -> list[Campaign]:
-    """Three of Soda's, booked with the Herald, whose path lets connected TVs in the USA pass."""
+    """Makes three of Soda's, booked with the Herald, whose path lets connected TVs in the USA
+    pass."""
     exchange.last_edge.expression = "user.age >= 0"
     exchange.last_edge.save()
     made = [

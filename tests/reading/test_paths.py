@@ -57,7 +57,8 @@ def test_counts_the_bookings_that_an_edge_carries(
 def test_most_hops_counts_for_pages_findings_explanations_and_the_build(
     booking: Booking, dave: User, edges: tuple[Edge, Edge], soda: Party, policy: str
 ) -> None:
-    """Over Northgate it is cheaper, and takes two hops."""
+    """Chooses between a direct way and the one over Northgate, which is cheaper and takes two
+    hops."""
     pins = [edge.pk for edge in edges] if policy == "pinned" else []
     Booking.objects.filter(pk=booking.pk).update(policy=policy, pinned_edges=pins)
 
@@ -86,7 +87,7 @@ def test_most_hops_counts_for_pages_findings_explanations_and_the_build(
 
 
 def compose() -> list[Entry]:
-    """What a build would make of the market as it is saved."""
+    """Gives what a build would make of the market as it is saved."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_snapshot()::text")
         (position,) = cursor.fetchone()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def campaigns(exchange: Exchange) -> dict[str, Campaign]:
-    """Three of Soda at the Herald: one anywhere, one in Canada, one for the old."""
+    """Makes three of Soda at the Herald: one anywhere, one in Canada, one for the old."""
     texts = {"Summer": "true", "North": "geo.country = 'CAN'", "Late": "user.age > 70"}
     Edge.objects.filter(pk=exchange.middle_edge.pk).update(expression="true")
     exchange.middle_edge.refresh_from_db()
@@ -132,7 +132,8 @@ def test_an_attribute_that_becomes_required(
 def test_a_seller_learns_nothing_about_bookings_of_others(
     exchange: Exchange, campaigns: dict[str, Campaign], visits: list[Visit]
 ) -> None:
-    """Northgate sells over the middle edge; the bookings are Soda's, at the Herald."""
+    """Drafts as Northgate, who sells over the middle edge; the bookings are Soda's, at the
+    Herald."""
     edge = exchange.middle_edge
     edge.expression = "geo.country = 'USA'"
     found = rehearse(Draft(edge), exchange.northgate.people[Role.GRAPH_OPERATOR])

@@ -25,7 +25,7 @@ def nights(settings: Settings, tmp_path: Path) -> Iterator[Path]:
 
 
 def write_night(nights: Path, day: date, rows: list[tuple[str, str, int, int, int]]) -> None:
-    """As the job commits it: files of a run, and the manifest that names them."""
+    """Writes a night as the job commits it: files of a run, and the manifest that names them."""
     folder = nights / "truth_rates" / f"dt={day}"
     (folder / "run-1").mkdir(parents=True)
     columns = dict(zip(edge_counts.COLUMNS, zip(*rows, strict=True), strict=True))

@@ -18,7 +18,8 @@ NIGHT = date(2026, 11, 16)
 
 
 def draw_visits(number: int, publishers: tuple[str, ...] = ("herald", "gazette")) -> list[Any]:
-    """Three days, some users with several visits; some visits say neither user nor country."""
+    """Draws three days, some users with several visits; some visits say neither user nor
+    country."""
     start = datetime(2026, 11, 14, 8, tzinfo=UTC)
     return [
         {
@@ -45,7 +46,7 @@ def as_visit(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_sample(out: Path, visits: list[Any], night: date = NIGHT, run: str = "run-1") -> None:
-    """In two files, in the columns of the catalogue of now."""
+    """Writes the sample in two files, in the columns of the catalogue of now."""
     columns = LogColumns.of((each.name, each.type) for each in load_catalog())
     added = [pa.field("sample_weight", pa.float64()), pa.field("logged_on", pa.date32())]
     schema = pa.schema([*columns.schema, *added])

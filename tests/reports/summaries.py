@@ -41,8 +41,8 @@ def visit_log(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def summer_report(campaign: Campaign, herald: Party, gazette: Party) -> ReportRun:
-    """Summer was eligible for 30 of the Herald's 100 visits on the first day, 45 of 150 on the
-    second, and for none at the Gazette, where it is booked too."""
+    """Reports that Summer was eligible for 30 of the Herald's 100 visits on the first day, 45 of
+    150 on the second, and for none at the Gazette, where it is booked too."""
     run = make_run(status="done", snapshot_id=SNAPSHOT_ID, visits_counted=350)
     for publisher in (herald, gazette):
         Booking.objects.create(campaign=campaign, publisher=publisher)
@@ -61,7 +61,7 @@ def make_run(**fields: object) -> ReportRun:
 
 
 def day_done(day: date, *, status: str = "done", **rows: int) -> JobDone:
-    """As `eligibility` says it."""
+    """Says that a day is done, as `eligibility` does."""
     counted = {"visits": 0, "malformed": 0, "duplicates": 0, "late": 0} | rows
     return JobDone("eligibility", day, status, SNAPSHOT_ID, 1.0, input=counted)
 
@@ -74,7 +74,7 @@ def write_day(
     visits: Mapping[str | None, int],
     wrong_values: int = 0,
 ) -> None:
-    """The tables of `eligibility` that are loaded, committed."""
+    """Writes the tables of `eligibility` that are loaded, committed."""
     campaigns, publishers, counts = zip(*eligible, strict=True) if eligible else ((), (), ())
     tables = {
         "by_publisher": {

@@ -59,7 +59,7 @@ def saying(
 
 @pytest.fixture
 def counted(report_folder: Path, visit_log: Path, herald: Party) -> None:
-    """What the job leaves of the first day."""
+    """Writes what the job leaves of the first day."""
     write_day(report_folder, FIRST, eligible=[], visits={"daily-herald": 9})
 
 

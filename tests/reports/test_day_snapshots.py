@@ -29,7 +29,7 @@ def directory(tmp_path: Path, settings: Settings) -> SnapshotDirectory:
 
 
 def build(directory: SnapshotDirectory, number: int, read_on: date) -> str:
-    """Live from then on; read an hour after that day began."""
+    """Builds a snapshot that is live from then on; it was read an hour after that day began."""
     made = History(directory.root.parent).snapshot(
         [Entry(number, number, "daily-herald", f"user.age > {number}")]
     )

@@ -78,8 +78,8 @@ def test_a_download_has_all_rows_of_a_search_however_many_it_means(
     gazette: Party,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each once, in order, whether they are found through campaigns or among all rows, and wherever
-    a piece ends."""
+    """Gives each once, in order, whether they are found through campaigns or among all rows, and
+    wherever a piece ends."""
     names = ("Summer sale", "Winter", "Late summer")
     for name, publisher in product(names, (gazette, herald)):
         campaign, _ = Campaign.objects.get_or_create(
@@ -101,7 +101,7 @@ def test_a_download_has_all_rows_of_a_search_however_many_it_means(
 def test_a_download_is_read_as_it_is_taken(
     summer_report: ReportRun, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows that come later are in it: nothing was put together before."""
+    """Shows that rows that come later are in it: nothing was put together before."""
     monkeypatch.setattr("exchange.reports.exports.ROWS_PER_PIECE", 1)
     pieces = stream_csv(Selection(FIRST, SECOND, carol))
     assert [next(pieces).count("\n") for _ in range(2)] == [1, 1]

@@ -69,7 +69,7 @@ def test_search_finds_campaigns_by_name_and_by_advertiser(
 
 @pytest.fixture
 def three_summers(summer_report: ReportRun, soda: Party, gazette: Party) -> ReportRun:
-    """Two more campaigns, one of them retired, that were eligible for five visits each."""
+    """Adds two more campaigns, one of them retired, that were eligible for five visits each."""
     for name, retired_at in (("Late summer", None), ("Summer's end", timezone.now())):
         campaign = Campaign.objects.create(
             advertiser=soda, name=name, expression="true", retired_at=retired_at
@@ -130,7 +130,7 @@ def test_campaigns_beyond_the_table_are_counted(
 def test_people_find_their_own_campaigns_only(
     exchange: Exchange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many the text means in the whole exchange."""
+    """Shows it however many the text means in the whole exchange."""
     monkeypatch.setattr("exchange.reports.queries.MOST_NAMED", 0)
     run = make_run(status="done", snapshot_id=SNAPSHOT_ID)
     for campaign in (exchange.campaign, exchange.rival_campaign):

@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 180
 
 @pytest.fixture
 def history(campaign: Campaign, herald: Party) -> Iterator[History]:
-    """Three of four visits are eligible, in the folders that the worker reads."""
+    """Logs four visits, three of them eligible, in the folders that the worker reads."""
     folder = Path(settings.VAR_DIR)
     history = History(folder)
     history.log(FIRST, [visit("a"), visit("b"), visit("c"), visit("d", {"geo.country": "DEU"})])
@@ -85,7 +85,7 @@ def test_a_run_that_is_killed_takes_its_job_along(
 
 
 def jobs_of(worker: Running) -> list[int]:
-    """Whatever Spark started stays in the worker's session."""
+    """Finds the jobs of a worker: whatever Spark started stays in the worker's session."""
     members = (process.pid for process in session_members(worker.identity.pid))
     return [pid for pid in members if b"nightly" in read_command(pid)]
 

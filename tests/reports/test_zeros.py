@@ -63,7 +63,7 @@ def test_each_reason_is_told_apart(soda: Party, herald: Party, carol: User) -> N
 def test_what_counts_is_the_market_that_the_days_were_counted_with(
     soda: Party, herald: Party, carol: User
 ) -> None:
-    """A run counts with a snapshot that may be older than the campaign."""
+    """Counts with a snapshot that may be older than the campaign."""
     paused = book(soda, herald, "Paused since")
     build = SnapshotBuild.objects.create(snapshot_id=SNAPSHOT_ID, status="live")
     SnapshotBuild.objects.filter(pk=build.pk).update(read_at=datetime.now(UTC))

@@ -42,7 +42,7 @@ def enumerate_cheapest(
     max_hops: int = MAX_HOPS,
     allows: Callable[[Path], bool] = lambda _: True,
 ) -> dict[int, Path]:
-    """Among the paths that `allows` lets through: the largest share, the fewest hops, the names,
+    """Ranks the paths that `allows` lets through: by the largest share, the fewest hops, the names,
     the ids of parties of one name, the ids of parallel edges."""
 
     def rank(path: Path) -> tuple[object, ...]:
@@ -62,8 +62,8 @@ FEES = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(3333, 10_000)]
 
 @st.composite
 def graphs(draw: st.DrawFn, max_size: int = 7, max_links: int = 18) -> Drawn:
-    """Few fees, so that ties are common; parallel links, cycles and links to oneself included, and
-    parties of the same name."""
+    """Draws few fees, so that ties are common; parallel links, cycles and links to oneself
+    included, and parties of the same name."""
     size = draw(st.integers(2, max_size))
     party = st.integers(0, size - 1)
     rows = draw(st.lists(st.tuples(party, party, st.sampled_from(FEES)), max_size=max_links))
@@ -74,7 +74,7 @@ def graphs(draw: st.DrawFn, max_size: int = 7, max_links: int = 18) -> Drawn:
 
 @st.composite
 def ladders(draw: st.DrawFn) -> Drawn:
-    """A long chain with shortcuts: here the limit of hops decides."""
+    """Draws a long chain with shortcuts: here the limit of hops decides."""
     size = draw(st.integers(9, 13))
     fee = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 5)])
     chain = [Link(i, i, i + 1, draw(fee)) for i in range(size - 1)]

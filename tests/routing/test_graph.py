@@ -86,7 +86,8 @@ def test_equal_cost_and_length_takes_the_first_name() -> None:
 
 
 def test_a_hundredth_of_a_percent_decides_where_floats_would_not() -> None:
-    """Both products round to the same double; only one of them is the larger fraction."""
+    """Chooses between products that round to the same double; only one of them is the larger
+    fraction."""
     tiny = Fraction(1, 10**17)
     links = [
         Link(1, PUBLISHER, NORTH, Fraction(1, 2)),
@@ -104,7 +105,8 @@ def test_reaches_eight_hops_and_no_ninth() -> None:
 
 
 def test_a_dearer_short_way_is_kept_where_the_cheap_one_is_too_long() -> None:
-    """The cheapest way to 7 takes seven hops, so 9 is only within reach over the dear shortcut."""
+    """Makes the cheapest way to 7 take seven hops, so that 9 is only within reach over the dear
+    shortcut."""
     chain = [link(hop, hop, hop + 1) for hop in range(9)]
     paths = cheapest_paths([*chain, link(50, 0, 7, "40")], 0)
     assert paths[7].net_share == 1

@@ -87,5 +87,5 @@ BID_REQUEST: dict[str, Any] = {
 
 
 def bid_request() -> dict[str, Any]:
-    """One of one's own, to change."""
+    """Makes a request of one's own, to change."""
     return deepcopy(BID_REQUEST)

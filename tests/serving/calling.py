@@ -53,7 +53,7 @@ def call(
 
 
 def write(answer: Answer) -> Written:
-    """As a connection would, whole."""
+    """Writes an answer as a connection would, whole."""
     if isinstance(answer, bytes):
         return Written(answer)
     if isinstance(answer, Written):
@@ -72,7 +72,7 @@ def post(route: Route, document: object, **options: Any) -> Reply:
 
 
 def as_wsgi(route: Route) -> WSGIApplication:
-    """For tools that can call nothing else."""
+    """Wraps a route for tools that can call nothing else."""
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))

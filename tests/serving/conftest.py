@@ -27,7 +27,7 @@ class EligibilityServer:
     running: Running
 
     def wait_for(self, snapshot_id: str, client: Client, *, delta: int = 0) -> None:
-        """Until the server took a published state up; it promises about a second.
+        """Waits until the server took a published state up; it promises about a second.
 
         The same bookings have the same id, with changes beside them as without.
         """
@@ -46,7 +46,7 @@ def start_server(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> EligibilityServer:
-    """On that port, if it is to be found where another one was."""
+    """Starts a server; on that port, if it is to be found where another one was."""
     port = port or find_free_port()
     program = Program(
         name="eligibility-server",
@@ -84,7 +84,7 @@ def running_server(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[EligibilityServer]:
-    """One that answers; it ends with the block."""
+    """Runs a server that answers; it ends with the block."""
     server = start_server(directory, processes=processes, port=port, environment=environment)
     try:
         wait_until_alive(server)
@@ -95,7 +95,7 @@ def running_server(
 
 @pytest.fixture
 def directory(tmp_path: Path) -> SnapshotDirectory:
-    """With keys, and no snapshot yet."""
+    """Makes a directory with keys, and no snapshot yet."""
     directory = SnapshotDirectory(tmp_path)
     publish_keys(directory)
     return directory

@@ -70,7 +70,7 @@ class Bodies:
         self.texts = sorted({*TEXTS, *said})
 
     def draw(self) -> Iterator[bytes]:
-        """A request, and some that are nearly the same."""
+        """Draws a request, and some that are nearly the same."""
         body = self.write(self.draw_request()).encode("utf-8", "surrogatepass")
         yield body
         for _ in range(self.chance.choice((0, 1, 2)) if len(body) < MOST_DAMAGED else 0):
@@ -129,7 +129,7 @@ class Bodies:
         return visit
 
     def _change_visit(self, visit: Object) -> None:
-        """A name that is new, or a second time there, flat or in objects."""
+        """Adds a name that is new, or a second time there, flat or in objects."""
         chance = self.chance
         members = visit.members
         kind = chance.random()
@@ -240,7 +240,7 @@ class Bodies:
         return request
 
     def _choose_place(self, node: Any) -> tuple[Any, int | None]:
-        """A container in a tree, and a place in it; None where there is none."""
+        """Chooses a container in a tree, and a place in it; None where there is none."""
         chance = self.chance
         while size := len(node.members if isinstance(node, Object) else node):
             at = chance.randrange(size)
@@ -280,7 +280,7 @@ class Bodies:
             node.members.append((chance.choice(OPENRTB), self.draw_value(3)))
 
     def write(self, node: Any) -> str:
-        """Some with blanks wherever they may stand, some with nothing but ASCII."""
+        """Writes some with blanks wherever they may stand, some with nothing but ASCII."""
         pieces: list[str] = []
         blanks = BLANKS if self.chance.random() < 0.2 else NO_BLANKS
         quote = self._escape if self.chance.random() < 0.3 else quote_plain
@@ -356,7 +356,7 @@ def list_texts(node: Any) -> Iterator[str]:
 
 
 def nest(name: str, value: Any, times: int) -> tuple[str, Any]:
-    """`geo.country` as `geo` with an object in it, as far as the name has dots."""
+    """Writes `geo.country` as `geo` with an object in it, as far as the name has dots."""
     first, dot, rest = name.partition(".")
     if not times or not dot:
         return name, value

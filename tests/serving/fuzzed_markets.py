@@ -146,7 +146,7 @@ class ChanceMarket:
         directory.write_manifest(snapshot_id=snapshot_id, read_at=datetime.now(UTC))
 
     def _answer_told(self) -> None:
-        """A file holds no code: the state is begun anew with it."""
+        """Begins the state anew with code, which no file holds."""
         live = self.service.require_live()
         told = live.index.snapshot.answer_slots(
             [TOLD], lambda ask: {TOLD: ask("audience.0")}, asks=["audience.0"]
@@ -163,7 +163,8 @@ class ChanceMarket:
         self.service._following.live = live
 
     def change(self) -> None:
-        """Some go, some change, some come; edges open and close; perhaps the graph is another."""
+        """Ends some, changes some, adds some; edges open and close; perhaps the graph is
+        another."""
         chance = self._chance
         touched = chance.sample(self._ids, k=min(len(self._ids), chance.randrange(12)))
         kept = touched[: len(touched) // 2]

@@ -52,7 +52,7 @@ class History:
         return DeltaLogFolder(self.directory, self.manifest.log_id)
 
     def build(self, texts: Mapping[int, str], *, edges: Mapping[int, str] | None = None) -> str:
-        """A snapshot of these bookings goes live; others have ended."""
+        """Makes a snapshot of these bookings live; others have ended."""
         snapshot_id = self.store(texts, edges or {})
         before = read_stops(self.directory)
         ended = () if before is None else range(1, 1000)
@@ -76,7 +76,7 @@ class History:
         return snapshot_id
 
     def go_back(self, snapshot_id: str) -> None:
-        """To a snapshot as it was built."""
+        """Goes back to a snapshot as it was built."""
         self.number += 1
         stops = read_stops(self.directory)
         assert stops is not None
@@ -130,7 +130,7 @@ class History:
 
 
 def flip_a_bit(path: Path) -> None:
-    """As damage does it: in place, and without a new modification time."""
+    """Flips a bit as damage does: in place, and without a new modification time."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     found = path.stat()

@@ -24,7 +24,7 @@ CATALOG = seeded_catalog()
 
 @contextmanager
 def logging_server(root: Path, **settings: str) -> Iterator[EligibilityServer]:
-    """Its log is `root/visits`; what it kept is written when it ends."""
+    """Runs a server whose log is `root/visits`; what it kept is written when it ends."""
     directory = SnapshotDirectory(root / "snapshots")
     publish_keys(directory)
     publish(directory, {1: "true"}, catalog=CATALOG)
@@ -40,7 +40,8 @@ def logging_server(root: Path, **settings: str) -> Iterator[EligibilityServer]:
 
 
 def ask(server: EligibilityServer, requests: Iterable[Mapping[str, Any]]) -> None:
-    """One after another; the first of them takes the general way, the others the compiled one."""
+    """Asks one after another; the first of them takes the general way, the others the compiled
+    one."""
     with closing(Client(server.port)) as client:
         for request in requests:
             reply = send(client, request, PATH)
@@ -58,13 +59,13 @@ def send(client: Client, document: object, path: str) -> int:
 
 
 def read_log(folder: Path) -> pa.Table:
-    """All files under it that have their final names."""
+    """Reads all files under the folder that have their final names."""
     files = sorted(folder.glob("dt=*/[!._]*.parquet"))
     return pa.concat_tables([parquet.ParquetFile(file).read() for file in files])
 
 
 def by_place(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was asked, in the order of the placements that tell the visits apart."""
+    """Sorts what was asked by the placements that tell the visits apart."""
     return sorted(map(without_nulls, rows), key=lambda row: str(row["imp.placement_id"]))
 
 

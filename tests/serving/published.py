@@ -71,7 +71,7 @@ def store(
     catalog: Catalog = CATALOG,
     prices: Mapping[int, float] | None = None,
 ) -> str:
-    """A snapshot that is not live yet."""
+    """Stores a snapshot that is not live yet."""
     index = ATree(catalog)
     for booking_id, text in expressions.items():
         index.insert(booking_id, text)

@@ -48,7 +48,7 @@ class Judges:
     values: dict[str, list[Any]] = field(repr=False)
 
     def ask_api(self, question: Question) -> tuple[set[int], int]:
-        """The answer, and the moment that the server stamped at the latest."""
+        """Gives the answer, and the moment that the server stamped at the latest."""
         reply = post(
             self.endpoint, {"publisher": question.publisher, "visit": question.visit}, key=KEY
         )
@@ -117,7 +117,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
 def test_api_index_and_plain_evaluator_agree_on_the_demo(
     judges: Judges, data: st.DataObject
 ) -> None:
-    """A visit of the demo, with some attributes left out and some taken from other visits."""
+    """Draws a visit of the demo, with some attributes left out and some taken from other visits."""
     drawn = data.draw(st.sampled_from(judges.questions))
     visit = dict(drawn.visit)
     for name in data.draw(st.sets(st.sampled_from(sorted(judges.values)), max_size=4)):

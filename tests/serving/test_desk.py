@@ -118,7 +118,7 @@ def test_a_key_expires_between_two_requests(
     directory: SnapshotDirectory, service: EligibilityService, endpoint: EligibilityEndpoint
 ) -> None:
     def count_answers(seconds: float) -> int:
-        """Until the key, which lives for so long, is refused."""
+        """Counts answers until the key, which lives for so long, is refused."""
         soon = datetime.now(UTC) + timedelta(seconds=seconds)
         entry = KeyEntry(("herald",), soon, ("eligibility:read",))
         directory.write_keys({hash_key(HERALD_KEY): entry})

@@ -88,7 +88,7 @@ def test_scope_is_its_own(client: Client) -> None:
 
 
 def change_beside(server: EligibilityServer, snapshot_id: str, client: Client) -> None:
-    """Booking 1 goes, 2 has another text and price, 5 is new; then 5 changes once more."""
+    """Ends booking 1, gives 2 another text and price, adds 5; then changes 5 once more."""
     now, log_id = datetime.now(UTC), secrets.token_hex(8)
     server.directory.publish(
         Manifest(snapshot_id=snapshot_id, read_at=now, activated_at=now, delta=40, log_id=log_id)

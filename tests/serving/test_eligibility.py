@@ -189,7 +189,7 @@ def truncate_index(directory: SnapshotDirectory) -> None:
 
 
 def flip_bit_of_bookings(directory: SnapshotDirectory) -> None:
-    """In the middle of the fragments, where no structure of the file would tell."""
+    """Flips a bit in the middle of the fragments, where no structure of the file would tell."""
     manifest = directory.read_manifest()
     assert manifest is not None
     bookings = directory.folder(manifest.snapshot_id) / BOOKINGS_FILE
@@ -239,7 +239,7 @@ def test_watching_service_follows_the_directory(directory: SnapshotDirectory) ->
 
 
 def test_no_answer_mixes_two_snapshots(directory: SnapshotDirectory) -> None:
-    """Odd and even bookings alternate; an answer must hold one kind, as its snapshot says."""
+    """Alternates odd and even bookings; an answer must hold one kind, as its snapshot says."""
     sets = [dict.fromkeys(range(parity, 200, 2), "true") for parity in (1, 2)]
     ids = [publish(directory, expressions) for expressions in sets]
     service = EligibilityService(directory.root)

@@ -22,7 +22,7 @@ KEY_HEADER = {"Authorization": f"Api-Key {HERALD_KEY}"}
 
 @pytest.fixture(autouse=True)
 def live_snapshot(eligibility_server: EligibilityServer, client: Client) -> str:
-    """Booking 1 wants the USA, 2 a segment, 3 everyone; 4 is the Tribune's."""
+    """Publishes bookings: 1 wants the USA, 2 a segment, 3 everyone; 4 is the Tribune's."""
     snapshot_id = publish(
         eligibility_server.directory,
         {
@@ -201,7 +201,7 @@ def test_revoked_key_stops_working(eligibility_server: EligibilityServer, client
 def test_swaps_under_requests_fail_none_and_mix_none(
     eligibility_server: EligibilityServer,
 ) -> None:
-    """Every snapshot answers with its own hundred bookings."""
+    """Answers every snapshot with its own hundred bookings."""
     expected: dict[str, list[int]] = {}
     wrong: list[object] = []
     is_over = threading.Event()

@@ -63,14 +63,14 @@ def test_countries_in_two_letters_are_those_in_three(endpoint: EligibilityEndpoi
 
 
 def test_floor_in_another_currency_is_warned_of(endpoint: EligibilityEndpoint) -> None:
-    """Of its two imps the first has a floor in dollars, the second one in euros."""
+    """Sends two imps: the first has a floor in dollars, the second one in euros."""
     warning = {"code": "floor_not_in_usd", "attribute": "imp.floor"}
     imps = post(endpoint, {"bid_request": bid_request()}).document()["imps"]
     assert [warning in imp["warnings"] for imp in imps] == [False, True]
 
 
 def test_bid_requests_publisher_has_no_say(endpoint: EligibilityEndpoint) -> None:
-    """Its site names another publisher, whose booking 4 is."""
+    """Sends a site that names another publisher, whose booking 4 is."""
     imps = post(endpoint, {"bid_request": bid_request()}).document()["imps"]
     assert all(4 not in booking_ids(imp) for imp in imps)
     refused = post(endpoint, {"bid_request": bid_request(), "publisher": "somebody-else"})
@@ -165,7 +165,7 @@ def test_full_batch_is_answered(endpoint: EligibilityEndpoint) -> None:
 def test_a_batch_of_refused_requests_lets_others_be_answered(
     endpoint: EligibilityEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading one may take as long as answering it."""
+    """Holds because reading a request may take as long as answering it."""
     monkeypatch.setattr("exchange.serving.eligibility.STEP_SECONDS", 0.0)
     request = Request(endpoint.batch)
     request.authorization = f"Api-Key {HERALD_KEY}"
@@ -206,8 +206,8 @@ def test_too_many_requests_are_told_when_to_come_back(directory: SnapshotDirecto
 
 
 def test_every_imp_is_a_visit_of_its_key(directory: SnapshotDirectory) -> None:
-    """Sixty are given on credit to whoever may ask for ten a second; then it has to wait, in
-    whatever form it asks."""
+    """Gives sixty on credit to whoever may ask for ten a second; then it has to wait, in whatever
+    form it asks."""
     asked = {"bid_request": {**bid_request(), "imp": [{"id": str(n)} for n in range(60)]}}
     visit: dict[str, Any] = {"visit": {}}
     for is_batch in (False, True):

@@ -42,7 +42,7 @@ def post(endpoint: EligibilityEndpoint, body: bytes, *, is_batch: bool = False) 
 
 
 def encode(document: object) -> bytes:
-    """As JSON, which has neither infinity nor half a character."""
+    """Writes JSON, which has neither infinity nor half a character."""
     try:
         return json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
     except ValueError:
@@ -55,7 +55,7 @@ def encode(document: object) -> bytes:
 def test_answers_are_those_of_the_plain_evaluator(
     directory: SnapshotDirectory, expressions: list[str], asked: list[dict[str, Any]]
 ) -> None:
-    """`time` is left out of the visits: the server has its own."""
+    """Leaves `time` out of the visits: the server has its own."""
     publish(directory, dict(enumerate(expressions)), catalog=CATALOG)
     endpoint = EligibilityEndpoint(EligibilityService(directory.root))
     for visit in asked:

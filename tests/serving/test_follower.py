@@ -90,7 +90,7 @@ def test_refuses_what_the_endpoint_refuses(follower: Follower) -> None:
 
 
 def test_visits_cannot_say_when_or_where_they_are(follower: Follower) -> None:
-    """As the endpoint stamps them."""
+    """Stamps visits as the endpoint does."""
     follower.refresh()
     lies = {"publisher.id": "tribune", "time": 0, "geo.country": "USA"}
     assert [each["booking_id"] for each in follower.eligible("herald", lies)] == [1, 2]
@@ -120,7 +120,7 @@ def state_of(follower: Follower) -> tuple[str | None, int]:
 
 
 def test_no_answer_is_of_half_a_state(server: EligibilityServer, tmp_path: Path) -> None:
-    """Every answer is that of one of the states that were ever live, whole."""
+    """Shows that every answer is that of one of the states that were ever live, whole."""
     changing = Changing(server.directory)
     changing.swap()
     seen: set[frozenset[int]] = set()
@@ -222,7 +222,7 @@ def test_what_it_kept_and_is_damaged_is_not_used(
 
 
 def flip(part: str) -> Damage:
-    """One bit in the middle of what has this in its path."""
+    """Flips one bit in the middle of what has this in its path."""
 
     def damage(path: str, body: bytes) -> bytes:
         middle = len(body) // 2
@@ -245,7 +245,7 @@ FILES = ["live", "hashes.json", "index.atree", "bookings.jsonl", "terms.npy", "d
 def test_takes_up_nothing_that_comes_damaged(
     server: EligibilityServer, tmp_path: Path, file: str, damage: Callable[[str], Damage]
 ) -> None:
-    """What it had goes on answering, and the next whole download is taken."""
+    """Shows that what it had goes on answering, and that the next whole download is taken."""
     with DamagingProxy(server.port).standing() as proxy:
         follower = Follower(proxy.url, SNAPSHOT_KEY, tmp_path / "followed")
         follower.refresh()
@@ -267,7 +267,7 @@ def test_takes_up_nothing_that_comes_damaged(
 def test_a_file_that_rots_at_the_platform_is_not_taken(
     server: EligibilityServer, follower: Follower
 ) -> None:
-    """Its server answers from memory and does not know; the snapshot's name tells."""
+    """Shows that the snapshot's name tells: its server answers from memory and does not know."""
     follower.refresh()
     snapshot_id = publish(server.directory, {5: "publisher.id = 'herald'"})
     wait_for_server(server, snapshot_id)
@@ -280,7 +280,7 @@ def test_a_file_that_rots_at_the_platform_is_not_taken(
 def test_the_same_snapshot_with_another_log_begins_again(
     server: EligibilityServer, follower: Follower
 ) -> None:
-    """As after going back: what had changed beside it is taken back."""
+    """Goes back: what had changed beside the snapshot is taken back."""
     changing = Changing(server.directory)
     changing.swap()
     snapshot_id, _ = next(iter(changing.expected))
@@ -318,7 +318,7 @@ def test_does_not_go_back_to_what_a_late_server_still_has(
 
 
 def is_fresh(follower: Follower, snapshot_id: str) -> bool:
-    """Once the server has seen the manifest."""
+    """Tells whether the follower has it, once the server has seen the manifest."""
     try:
         follower.refresh()
     except DownloadError:
@@ -380,7 +380,7 @@ def test_follows_addresses_of_http_only(tmp_path: Path) -> None:
 def test_a_change_that_cannot_be_kept_is_answered_and_ends_what_was_kept(
     server: EligibilityServer, follower: Follower, tmp_path: Path
 ) -> None:
-    """Otherwise a start without the platform would answer with what it stopped."""
+    """Ends what was kept: a start without the platform would answer with what it stopped."""
     changing = Changing(server.directory)
     changing.swap()
     wait_for_server(server, *list(changing.expected)[-1])

@@ -89,7 +89,7 @@ class Market:
         )
 
     def change(self) -> None:
-        """Some go, some change, some come; an edge opens or closes, or the graph is another."""
+        """Ends some, changes some, adds some; an edge opens or closes, or the graph is another."""
         chance = self._chance
         touched = chance.sample(self.ids, k=min(len(self.ids), chance.randrange(4)))
         kept = touched[: len(touched) // 2]
@@ -113,7 +113,7 @@ class Market:
         )
 
     def _reroute(self) -> RouteRecord:
-        """Other fees, perhaps without an edge."""
+        """Makes other fees, perhaps without an edge."""
         chance = self._chance
         links = [(*link[:3], chance.randrange(5, 11) * 1_000) for link in LINKS]
         if chance.random() < 0.5:

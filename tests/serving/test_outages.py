@@ -50,7 +50,7 @@ def server(own_servers: Servers, tmp_path: Path) -> Iterator[EligibilityServer]:
 
 @pytest.fixture
 def pages(own_servers: Servers, server: EligibilityServer) -> Iterator[Client]:
-    """The people's process beside it, with the same servers behind both."""
+    """Runs the people's process beside it, with the same servers behind both."""
     environment = own_servers.environment()
     environment["TREELINE_SNAPSHOT_DIR"] = str(server.directory.root)
     with running_pages(**environment) as running:
@@ -67,7 +67,7 @@ def parts_of(client: Client) -> dict[str, str]:
 
 
 def wait_for_parts(client: Client, expected: dict[str, str]) -> None:
-    """They look every second."""
+    """Waits for the parts: the processes look every second."""
     wait_until(lambda: expected.items() <= parts_of(client).items(), why=lambda: parts_of(client))
 
 

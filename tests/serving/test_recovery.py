@@ -108,7 +108,8 @@ def test_missing_records_are_noticed(history: History, lose: Callable[[Any], Non
 
 
 def test_an_edge_is_as_open_as_it_is_now(history: History) -> None:
-    """Closed since, closed and opened again, narrowed, and one that the older state cannot read."""
+    """Tries edges that were closed since, closed and opened again, narrowed, and one that the older
+    state cannot read."""
     texts = {key: f"@edge.{key}" for key in (1, 2, 3, 4)}
     history.build(texts, edges=dict.fromkeys((1, 2, 3, 4), "true"))
     history.change(edges={1: "false", 2: "false"})
@@ -266,7 +267,7 @@ def test_a_folder_that_is_put_back_is_taken_up(history: History) -> None:
 
 
 def test_after_going_back_nothing_newer_is_taken(history: History) -> None:
-    """Somebody fled from it."""
+    """Shows that nobody is led back to what somebody fled from."""
     first = history.build({1: "true", 2: "true"})
     history.change(ended=(2,))
     history.build({1: "true", 3: "true"})

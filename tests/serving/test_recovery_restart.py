@@ -28,7 +28,7 @@ WARNING = {"code": "recovered_state", "attribute": ""}
 
 @pytest.fixture
 def history(directory: SnapshotDirectory) -> History:
-    """1 is in both snapshots, 2 ended between them, 3 since the second."""
+    """Builds so that 1 is in both snapshots, 2 ended between them, 3 since the second."""
     history = History(directory)
     history.build({1: "true", 2: "true", 3: "true"})
     history.build({1: "true", 3: "true", 4: "true"})

@@ -41,8 +41,8 @@ def any_row(booking_id: int, bid_cpm: float = 10.0) -> BookingRow:
 
 @pytest.fixture
 def service(tmp_path: Path) -> EligibilityService:
-    """Over Adnet for 19 percent in France, directly for half everywhere. Booking 1 takes any path
-    for a bid of 10; booking 2 has its own path and leaves 6."""
+    """Leads over Adnet for 19 percent in France, directly for half everywhere. Booking 1 takes any
+    path for a bid of 10; booking 2 has its own path and leaves 6."""
     directory = SnapshotDirectory(tmp_path)
     index = ATree(CATALOG)
     index.define("edge.1", "geo.country = 'FRA'")
@@ -110,7 +110,7 @@ def test_without_paths_the_terms_are_still_the_visits_own(service: EligibilitySe
 def test_over_http_the_terms_are_the_visits_own(
     service: EligibilityService, tmp_path: Path
 ) -> None:
-    """The first request of a key and those that the desk takes."""
+    """Asks with the first request of a key and with those that the desk takes."""
     entry = KeyEntry(("herald",), LATER, ("eligibility:read",))
     SnapshotDirectory(tmp_path).write_keys({hash_key(HERALD_KEY): entry})
     service.refresh()
@@ -125,7 +125,7 @@ def test_over_http_the_terms_are_the_visits_own(
 
 
 def test_a_changed_booking_is_lent_the_walk_of_the_snapshot(service: EligibilityService) -> None:
-    """Booking 3 comes as a delta; it takes any path too, and so does its answer."""
+    """Adds booking 3 as a delta; it takes any path too, and so does its answer."""
     live = service.live
     assert live is not None
     text = "publisher.id = 'herald' and @reach.3.5 and geo.country = 'FRA'"

@@ -31,7 +31,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 
 @contextmanager
 def running_pair(folder: Path) -> Iterator[EligibilityServer]:
-    """Two processes whose database and broker do not exist."""
+    """Runs two processes whose database and broker do not exist."""
     directory = SnapshotDirectory(folder)
     publish_keys(directory)
     publish(directory, {1: "geo.country = 'USA'"})
@@ -77,7 +77,7 @@ def test_ready_without_database_and_broker(pair_client: Client) -> None:
 
 
 def test_loads_neither_django_nor_a_client_of_database_or_broker() -> None:
-    """What it does not import it cannot wait for."""
+    """Shows that the server does not wait for what it does not import."""
     look = "import sys, exchange.serving.application, exchange.serving.server; "
     look += "print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
@@ -221,7 +221,7 @@ sys.exit(main())
 
 
 def start_broken(directory: SnapshotDirectory, condition: str) -> EligibilityServer:
-    """Two processes; those of which the condition is true die before they answer."""
+    """Starts two processes; those of which the condition is true die before they answer."""
     environment = {"MARKS": str(directory.root)}
     server = start_server(directory, processes=2, environment=environment)
     server.running.stop()
@@ -243,7 +243,7 @@ def published(tmp_path: Path) -> SnapshotDirectory:
 def test_connections_of_a_process_that_never_answers_go_to_the_others(
     published: SnapshotDirectory,
 ) -> None:
-    """The first one to be started dies, and everyone after it who comes first."""
+    """Lets the first one to be started die, and everyone after it who comes first."""
     condition = "not os.path.exists(marks + '/one') and open(marks + '/one', 'w')"
     server = start_broken(published, condition)
     try:
@@ -272,7 +272,7 @@ def test_ends_when_it_is_told_to_also_while_its_processes_die(
 def test_the_end_of_a_process_that_is_not_its_own_means_nothing(
     published: SnapshotDirectory,
 ) -> None:
-    """As of a shell that became this program, or of an orphan in a container."""
+    """Ends a child that a shell left, which became this program: like an orphan in a container."""
     server = start_server(published)
     server.running.stop()
     command = f"sleep 0.2 & exec {sys.executable} -m exchange.serving"
@@ -292,7 +292,7 @@ def test_the_end_of_a_process_that_is_not_its_own_means_nothing(
 def test_while_it_ends_new_connections_are_refused_and_not_left_alone(
     single: EligibilityServer,
 ) -> None:
-    """Though somebody has not finished a request."""
+    """Shows it though somebody has not finished a request."""
     with socket.create_connection(("127.0.0.1", single.port)) as unfinished:
         unfinished.sendall(b"POST /api/v1/elig")
         single.running.request_stop()

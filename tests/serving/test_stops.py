@@ -88,7 +88,7 @@ def test_what_only_removed_snapshots_needed_goes_with_them() -> None:
 
 
 def test_a_snapshot_that_cannot_tell_the_number_is_forgotten() -> None:
-    """Its activation died, and its number is used again."""
+    """Forgets a snapshot whose activation died, so that its number is used again."""
     stops = replace(NOTHING, snapshots=(kept("a", 3), kept("b", 7)))
     assert stops.with_touched(7, [1], {}).snapshots == (kept("a", 3),)
 

@@ -49,7 +49,7 @@ class Changing:
         )
 
     def change(self) -> None:
-        """One booking goes, another comes, a third stays under a new text."""
+        """Ends one booking, adds another, and keeps a third under a new text."""
         self.number += 1
         gone, kept = sorted(self._ids)[:2]
         added = max(self._ids) + 1
@@ -74,7 +74,7 @@ class Changing:
 
 
 def swap_under_load(server: EligibilityServer, *, snapshots: int, states: int) -> Readers:
-    """Until the readers have seen so many."""
+    """Swaps until the readers have seen so many."""
     changing = Changing(server.directory)
     changing.swap()
     client = Client(server.port)

@@ -125,7 +125,7 @@ def test_types_are_those_of_the_catalogue_and_of_the_demos_log(tmp_path: Path) -
 
 
 def fnv_then_splitmix(user: str) -> int:
-    """What any machine must come to, written down once more."""
+    """Computes what any machine must come to, written down once more."""
     value = 0xCBF29CE484222325
     for byte in user.encode():
         value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -151,7 +151,7 @@ def test_a_user_is_there_with_all_visits_or_none(tmp_path: Path) -> None:
 
 
 def bid_request_of(user: str) -> dict[str, Any]:
-    """Of two imps."""
+    """Makes a request of two imps."""
     request = bid_request()
     request["user"]["id"] = user
     return request

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.fuzzing]
 
 @pytest.fixture(scope="module")
 def visits() -> list[dict[str, Any]]:
-    """Of the demo's log."""
+    """Draws visits of the demo's log."""
     return [as_sent(row) for row in draw_rows(400)]
 
 
@@ -61,7 +61,8 @@ class Fuzzer:
         self.kinds: Counter[str] = Counter()
 
     def compare(self, compare: Callable[[bytes, str], Compared], body: bytes) -> None:
-        """A flight may begin or end between the two answers: such a difference does not stay."""
+        """Compares again where they differ: a flight may begin or end between the two answers, and
+        such a difference does not stay."""
         key = self.chance.choice((HERALD_KEY, HERALD_KEY, BOTH_KEY))
         compared = compare(body, key)
         if compared.difference:
@@ -133,7 +134,8 @@ def test_every_answer_is_of_one_state_while_states_change(
 
 
 def are_equal(service: EligibilityService, desk: Desk, body: bytes) -> bool:
-    """Of one state, whichever is live then; a flight may begin or end between the two answers."""
+    """Compares answers of one state, whichever is live then; a flight may begin or end between the
+    two."""
     header = f"Api-Key {HERALD_KEY}"
     caller = service.admit(header)
     for _ in range(2):

@@ -137,7 +137,7 @@ def read_kept(kept: Kept) -> tuple[Any, ...]:
 
 
 def describe(found: Left, expected: Left) -> str:
-    """In which they differ."""
+    """Describes in which they differ."""
     differences = [
         f"{name}: compiled {getattr(found, name)!r:.600} general {getattr(expected, name)!r:.600}"
         for name in Left.__slots__

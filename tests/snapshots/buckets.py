@@ -25,7 +25,8 @@ LOCK = CHECKOUT / "requirements-object-store.lock"
 
 @contextmanager
 def running_bucket(packages: Path) -> Iterator[str]:
-    """Its address; drivers in this process and in those that it starts find the server."""
+    """Gives the bucket's address; drivers in this process and in those that it starts find the
+    server."""
     install(packages)
     port = find_free_port()
     address = f"http://127.0.0.1:{port}"

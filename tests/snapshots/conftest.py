@@ -21,7 +21,7 @@ from tests.snapshots.story import Story, tell
 
 @pytest.fixture(scope="module")
 def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a worker: it reads its settings once."""
+    """Gives the root of a worker, which reads its settings once."""
     return tmp_path_factory.mktemp("shared") / "snapshots"
 
 
@@ -81,7 +81,7 @@ def directory(
 def worker(
     transactional_db: None, shared_worker: SharedWorker, directory: SnapshotDirectory
 ) -> Iterator[Running]:
-    """It has done everything before the rows and the directory go."""
+    """Waits until the worker has done everything before the rows and the directory go."""
     running = shared_worker.get()
     yield running
     if running.exit_status() is None:
@@ -96,6 +96,6 @@ def story(transactional_db: None) -> Story:
 
 @pytest.fixture
 def server(story: Story, directory: SnapshotDirectory) -> Server:
-    """With the story as its first snapshot."""
+    """Makes a server with the story as its first snapshot."""
     build()
     return Server(directory)

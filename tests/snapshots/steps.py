@@ -36,7 +36,7 @@ class Server:
         return first
 
     def names(self) -> list[str]:
-        """Of the campaigns that an American at the Herald may be shown."""
+        """Names the campaigns that an American at the Herald may be shown."""
         self.service.refresh()
         if self.service.live is None:
             return []
@@ -51,7 +51,7 @@ class Server:
 
 
 def build() -> SnapshotBuild:
-    """Without a message: a worker that shares the directory would begin it before we do."""
+    """Builds without a message: a worker that shares the directory would begin it before we do."""
     waiting = SnapshotBuild.objects.filter(status=SnapshotBuild.Status.QUEUED).first()
     queued = waiting or SnapshotBuild.objects.create()
     assert run_build(build_id=queued.pk)

@@ -83,7 +83,7 @@ def run_campaign(advertiser: Party, name: str, expression: str) -> Campaign:
 
 
 def run_many(advertiser: Party, publishers: list[Party], count: int) -> None:
-    """Campaigns that are all different, booked with each of the publishers."""
+    """Runs campaigns that are all different, booked with each of the publishers."""
     campaigns = Campaign.objects.bulk_create(
         Campaign(
             advertiser=advertiser,

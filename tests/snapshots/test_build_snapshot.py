@@ -49,7 +49,7 @@ def test_says_what_was_left_out_and_why(story: Story) -> None:
 def test_builds_if_needed_when_the_live_one_cannot_be_read(
     story: Story, directory: SnapshotDirectory
 ) -> None:
-    """As after an upgrade that reads another format of the index."""
+    """Shows what happens after an upgrade that reads another format of the index."""
     call_command("build_snapshot", if_needed=True, stdout=StringIO())
     call_command("build_snapshot", if_needed=True, stdout=StringIO())
     assert SnapshotBuild.objects.count() == 1
@@ -64,7 +64,7 @@ def test_builds_if_needed_when_the_live_one_cannot_be_read(
 def test_follows_a_build_that_a_worker_took_first(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker is played by the first look at progress: by then its build has failed."""
+    """Lets the first look at progress play the worker: by then its build has failed."""
     build = request_build()
     assert claim(build_id=build.pk)
     SnapshotBuild.objects.filter(pk=build.pk).update(

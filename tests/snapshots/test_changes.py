@@ -17,7 +17,7 @@ from tests.snapshots.story import Story, found
 
 @pytest.fixture(autouse=True)
 def _story(story: Story) -> None:
-    """Everything here is about what happens after the story is told."""
+    """Tells the story: everything here is about what happens after it."""
 
 
 def now() -> str:

@@ -24,7 +24,7 @@ EXPRESSIONS = [
 
 
 def build(folder: Path, *, replaced: dict[int, str] | None = None, missing: int = 0) -> Built:
-    """A snapshot in which some entries are not what they should be."""
+    """Builds a snapshot in which some entries are not what they should be."""
     composer = Composer(market(*[campaign(text) for text in EXPRESSIONS]))
     entries = list(composer.entries())
     index = ATree(composer.market.catalog)

@@ -37,7 +37,7 @@ def campaign(expression: str, ends_at: datetime | None = None) -> CampaignRow:
 def market(
     *campaigns: CampaignRow, edge: str = "age >= 18", links: tuple[Link, ...] | None = None
 ) -> Market:
-    """Every campaign is booked with the Herald, which sells to Northgate, which sells to Soda."""
+    """Books every campaign with the Herald, which sells to Northgate, which sells to Soda."""
     default = (
         Link(17, HERALD, NORTHGATE, Decimal("0.10")),
         Link(42, NORTHGATE, SODA, Decimal("0.20")),
@@ -95,7 +95,7 @@ def test_campaign_that_no_longer_compiles_is_left_out_with_its_reason() -> None:
 
 
 def test_edge_that_no_longer_compiles_lets_nothing_by() -> None:
-    """Its bookings are there, so that mending it is one definition."""
+    """Shows that its bookings are there, so that mending it is one definition."""
     given = market(campaign("true"), edge="shoe = 43")
     entries, skipped = compose(given)
     assert (len(entries), skipped) == (1, [])
@@ -177,7 +177,7 @@ def test_an_edge_that_no_longer_compiles_is_no_way_for_any_path() -> None:
 
 
 def test_every_advertiser_can_be_reached_within_the_usual_hops() -> None:
-    """So that the next booking needs no new graph."""
+    """Shows that the next booking needs no new graph."""
     given = booked_on_any_path(market(campaign("true")), hop_limit=7)
     assert Composer(given).reaches() == {(SODA, 5), (SODA, 7)}
     routes = Composer(given).routes()

@@ -36,7 +36,7 @@ def test_changed_campaign_is_inserted_again(story: Story, server: Server) -> Non
 def test_a_dearer_path_is_taken_by_those_whom_the_cheapest_one_is_too_long_for(
     story: Story, server: Server
 ) -> None:
-    """Nobody else's path moves with it."""
+    """Shows that nobody else's path moves with it."""
     Booking.objects.filter(pk=story.at_herald.pk).update(hop_limit=1)
     write_changes()
     assert server.ask(AMERICAN) == []
@@ -58,7 +58,7 @@ def test_nothing_new_writes_nothing(story: Story, server: Server) -> None:
 
 
 def test_late_and_out_of_order_commits_are_each_taken_once(story: Story, server: Server) -> None:
-    """The first transaction to begin is the last to commit; the log does not wait for it."""
+    """Lets the first transaction to begin be the last to commit; the log does not wait for it."""
     began, may_end = threading.Event(), threading.Event()
 
     def change_slowly() -> None:
@@ -181,7 +181,7 @@ def test_bookings_that_wait_for_a_build_do_not_match_over_a_closed_edge(
 def test_twenty_thousand_bookings_fit_and_one_more_starts_a_build(
     story: Story, directory: SnapshotDirectory
 ) -> None:
-    """With the real limit: as many as a record may hold, then one more; then all at once."""
+    """Uses the real limit: as many as a record may hold, then one more; then all at once."""
     run_many(story.soda, [story.tribune], MAX_REINSERTED)
     build()
     waiting = SnapshotBuild.objects.filter(status=Status.QUEUED)

@@ -210,7 +210,8 @@ def test_edge_that_waited_for_an_audience_is_live_with_it(story: Story, server: 
 def test_audience_with_an_attribute_that_servers_do_not_know_spoils_nothing(
     story: Story, server: Server
 ) -> None:
-    """Neither the record nor those that follow: a text with an unknown name would be refused."""
+    """Spoils neither the record nor those that follow: a text with an unknown name would be
+    refused."""
     Attribute.objects.create(name="shoe_size", type="integer")
     for name, text in (("tall", BROKEN), ("taller", "@tall and user.age > 3")):
         Audience.objects.create(organisation=story.soda.organisation, name=name, expression=text)
@@ -256,7 +257,7 @@ def test_new_attribute_waits_for_a_build(story: Story, server: Server) -> None:
 
 @pytest.fixture
 def free(story: Story) -> Booking:
-    """The Herald's booking takes any path."""
+    """Lets the Herald's booking take any path."""
     Booking.objects.filter(pk=story.at_herald.pk).update(policy="any")
     return story.at_herald
 

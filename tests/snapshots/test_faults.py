@@ -35,7 +35,7 @@ FAILED = 7
 
 
 def in_another_process(work: Callable[[], object]) -> int:
-    """Its exit code, negative if a signal ended it."""
+    """Gives the exit code, negative if a signal ended it."""
     child = os.fork()
     if child == 0:
         code = FAILED
@@ -66,7 +66,7 @@ def run_waiting_build() -> None:
 
 
 def assert_next_build_is_clean(directory: SnapshotDirectory, story: Story) -> None:
-    """Also with a change that comes after everything."""
+    """Checks the next build, also with a change that comes after everything."""
     for running in SnapshotBuild.objects.filter(status=Status.BUILDING):
         make_stale(running)
     sweep()
@@ -154,7 +154,7 @@ def test_writer_of_deltas_killed(
 
 
 def limit_files() -> None:
-    """As on a full disk, files cannot grow; the failure is an error and no signal."""
+    """Keeps files from growing, as on a full disk; the failure is an error and no signal."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 
@@ -199,7 +199,7 @@ def test_full_disk_holds_a_delta_up_until_there_is_room(
 def test_lost_database_connections_fail_what_was_under_way_and_nothing_else(
     story: Story, directory: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a restart of Postgres is to those who are connected."""
+    """Ends connections, as a restart of Postgres does for those who are connected."""
     build()
     Campaign.objects.update(name="Changed")
 

@@ -16,7 +16,7 @@ from tests.snapshots.story import Story, connect, run_campaign
 
 
 def ignore(_rows: int) -> None:
-    """Nobody watches."""
+    """Watches nothing."""
 
 
 def read(begin: Callable[[int], None] = ignore) -> Market:

@@ -80,7 +80,7 @@ def run_waiting() -> SnapshotBuild:
 
 @pytest.fixture
 def winter(story: Story) -> Booking:
-    """A second campaign at the Herald: the one that goes on."""
+    """Makes a second campaign at the Herald: the one that goes on."""
     campaign = run_campaign(story.soda, "Winter", "user.age >= 18")
     return Booking.objects.create(campaign=campaign, publisher=story.herald)
 
@@ -159,7 +159,7 @@ def test_stops_lost_with_the_log_are_found_in_the_changes(
 def test_what_stops_is_noted_before_it_is_published(
     story: Story, directory: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sees the record, or the manifest, finds it in the stops."""
+    """Shows that whoever sees the record, or the manifest, finds it in the stops."""
     seen: list[bool] = []
     write, publish = DeltaLogFolder.write, SnapshotDirectory.publish
 
@@ -208,7 +208,7 @@ def test_an_edge_that_was_closed_stays_closed_and_one_opened_again_is_open(
 def test_bookings_that_nobody_could_name_end_with_the_build(
     story: Story, winter: Booking, directory: SnapshotDirectory
 ) -> None:
-    """As after a statement over very many rows: no record tells which ended."""
+    """Ends bookings by a statement over very many rows: no record tells which ended."""
     build()
     before = Change.objects.latest("id").pk if Change.objects.exists() else 0
     Campaign.objects.filter(pk=story.summer.pk).update(status="paused")
@@ -221,7 +221,7 @@ def test_bookings_that_nobody_could_name_end_with_the_build(
 def test_changes_are_stopped_while_somebody_went_back(
     story: Story, winter: Booking, directory: SnapshotDirectory
 ) -> None:
-    """The snapshot that they chose is served as it was; another one that has to stand in is not."""
+    """Serves the snapshot that they chose as it was; another one that has to stand in is not."""
     build()
     Campaign.objects.filter(pk=winter.campaign_id).update(bid_cpm=4)
     second = build()
@@ -247,7 +247,7 @@ def test_changes_are_stopped_while_somebody_went_back(
 def test_what_is_paused_while_the_live_folder_is_gone_is_paused(
     story: Story, winter: Booking, directory: SnapshotDirectory
 ) -> None:
-    """No record can be written then by a worker that starts anew."""
+    """Shows it where no record can be written, by a worker that starts anew."""
     build()
     Campaign.objects.filter(pk=story.at_tribune.campaign_id).update(bid_cpm=5)
     Booking.objects.filter(pk=story.at_tribune.pk).update(is_active=False)
@@ -283,7 +283,7 @@ def test_stops_are_pruned_with_the_snapshots(
 def test_a_manifest_that_was_never_published_is_not_gone_back_to(
     story: Story, directory: SnapshotDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its activation died; what is stopped under the same number must count against it."""
+    """Lets an activation die; what is stopped under the same number must count against it."""
     build()
     Campaign.objects.update(name="Changed")
 
@@ -342,7 +342,7 @@ def test_a_build_that_fails_is_asked_for_again_only_after_a_while(
 
 
 def let_build(worker: Running) -> None:
-    """By the worker, which would else take the build away from us."""
+    """Lets the worker build, which would else take the build away from us."""
     queued = request_build()
     wait_until(lambda: is_over(queued), worker)
 

@@ -52,8 +52,8 @@ def records(directory: SnapshotDirectory) -> list[Path]:
 
 
 def unmap(directory: SnapshotDirectory) -> None:
-    """The server that runs in this process keeps its files: what is truncated under a server kills
-    it, which is tried with processes of their own (`test_recovery_restart`)."""
+    """Keeps the files of the server that runs in this process: what is truncated under a server
+    kills it, which is tried with processes of their own (`test_recovery_restart`)."""
     for path in live_folder(directory).iterdir():
         aside = path.with_name(f".{path.name}")
         shutil.copy2(path, aside)
@@ -189,7 +189,7 @@ class DamagedExchange(Exchange):
 
 @pytest.fixture
 def damaged(exchange: type[Exchange], monkeypatch: pytest.MonkeyPatch) -> type[DamagedExchange]:
-    """With few snapshots kept, so that some are collected."""
+    """Keeps few snapshots, so that some are collected."""
     monkeypatch.setattr(activation, "KEPT_SNAPSHOTS", 3)
     given = {
         name: getattr(exchange, name) for name in ("story", "last_edge_id", "root", "settings")
@@ -198,7 +198,7 @@ def damaged(exchange: type[Exchange], monkeypatch: pytest.MonkeyPatch) -> type[D
 
 
 def run(machine: type[Exchange], *, examples: int, steps: int) -> None:
-    """Without looking for a shorter way to what failed, which takes longer than the rest."""
+    """Runs without looking for a shorter way to what failed, which takes longer than the rest."""
     run_state_machine_as_test(
         machine,
         settings=settings(
@@ -223,7 +223,7 @@ def test_a_server_that_starts_over_a_damage_recovers(damaged: type[DamagedExchan
 def test_an_edge_closed_between_two_builds_is_closed_in_the_older_one(
     damaged: type[DamagedExchange],
 ) -> None:
-    """Though no record told of it."""
+    """Shows it though no record told of the edge."""
     machine = damaged()
     machine.begin()
     machine.change_graph(0, 5, False)

@@ -21,7 +21,8 @@ LATER = 10**12  # transactions
 
 
 def bring_from_an_older_server() -> None:
-    """As a dump does: what was noted there lies in the future here, and so does what was served."""
+    """Brings rows as a dump does: what was noted there lies in the future here, and so does what
+    was served."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO snapshots_change (kind, object_id, xid) "

@@ -149,7 +149,7 @@ def test_request_during_a_build_is_another_build() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_waiting_build_does_not_start_before_the_requester_commits() -> None:
-    """Else it would read the market without the change that it was asked for."""
+    """Waits, because it would else read the market without the change that it was asked for."""
     waiting = request_build()
     is_claimed = threading.Event()
 
@@ -255,7 +255,7 @@ def test_progress_names_every_phase_in_order(story: Story) -> None:
 def test_former_text_that_uses_a_list_is_served_by_the_next_build(
     story: Story, directory: SnapshotDirectory
 ) -> None:
-    """Nothing else uses the list: its condition is found only with the good form."""
+    """Uses the list nowhere else: its condition is found only with the good form."""
     erin = hire("erin", Role.ADMIN, Organisation.objects.get())
     save_value_list(
         value_list=ValueList(organisation=story.soda.organisation, name="nordics"),

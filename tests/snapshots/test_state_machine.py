@@ -70,7 +70,7 @@ class Texts:
 
 
 def judge(texts: Texts) -> Served:
-    """Who is eligible for what, without index, build or delta."""
+    """Judges who is eligible for what, without index, build or delta."""
     catalog = load_catalog()
     names = {
         audience.name: parse(texts.keep(audience), catalog) for audience in Audience.objects.all()
@@ -116,7 +116,7 @@ def judge(texts: Texts) -> Served:
 def find_path(
     graph: Graph, booking: Booking, advertiser_id: int, satisfied: set[int]
 ) -> Path | None:
-    """The one that the booking asks for, if the visit satisfies all of its edges."""
+    """Finds the path that the booking asks for, if the visit satisfies all of its edges."""
     source = booking.publisher_id
     if booking.policy == "any":
         hops, allows = booking.hop_limit, satisfied.__contains__
@@ -209,7 +209,7 @@ class Exchange(RuleBasedStateMachine):
         self.texts.keep(there.get())
 
     def campaigns(self) -> list[int]:
-        """All but the one that a late transaction works on."""
+        """Lists all but the one that a late transaction works on."""
         return list(Campaign.objects.exclude(name="Late").values_list("pk", flat=True))
 
     @rule(text=st.sampled_from(GOOD[:3]))
@@ -225,7 +225,7 @@ class Exchange(RuleBasedStateMachine):
     @precondition(lambda self: self.late is None)
     @rule(is_active=st.booleans())
     def begin_late(self, is_active: bool) -> None:
-        """A transaction that began long before it commits."""
+        """Begins a transaction long before it commits."""
         self.late = connection.get_new_connection(connection.get_connection_params())
         self.late.autocommit = False
         with self.late.cursor() as cursor:
@@ -296,7 +296,8 @@ class Exchange(RuleBasedStateMachine):
         self.server = EligibilityService(self.root)
 
     def note(self) -> None:
-        """Nothing else runs: what Postgres holds now is what it held for the last record."""
+        """Notes the truth while nothing else runs: what Postgres holds now is what it held for the
+        last record."""
         log = DeltaLog.objects.get()
         if log.is_held:
             return
@@ -325,8 +326,9 @@ class Exchange(RuleBasedStateMachine):
             assert self.ask(expected) == expected
 
     def serves_nothing_that_is_over(self) -> None:
-        """While a change waits for a build, a booking may be answered as it was, but none that
-        ended: what was switched off was so when the last record was written, or is since."""
+        """Checks that while a change waits for a build, a booking may be answered as it was, but
+        none that ended: what was switched off was so when the last record was written, or is
+        since."""
         asked = self.ask({key: [] for key in next(iter(self.truth.values()))})
         served = {item["booking_id"] for items in asked.values() for item in items}
         assert served <= self.may_be_served
@@ -347,7 +349,7 @@ class Exchange(RuleBasedStateMachine):
 
 
 def restore(last_edge_id: int) -> None:
-    """The story as it was told, with less work than telling it anew."""
+    """Restores the story as it was told, with less work than telling it anew."""
     for table in (Change, DeltaLog, Quarantined, SnapshotBuild):
         table._default_manager.all().delete()
     Edge.objects.update(expression="true", fee_percent=10, is_active=False)

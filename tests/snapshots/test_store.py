@@ -72,14 +72,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> I
 
 @pytest.fixture(params=["file", S3])
 def shared_url(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> str:
-    """Of a store that other processes reach."""
+    """Gives the URL of a store that other processes reach."""
     settings.SNAPSHOT_STORE = choose_url(request.param, request, tmp_path)
     return str(settings.SNAPSHOT_STORE)
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> SnapshotDirectory:
-    """Another machine's directory."""
+    """Makes another machine's directory."""
     return SnapshotDirectory(tmp_path / "elsewhere")
 
 
@@ -241,7 +241,7 @@ def test_a_reader_never_sees_half_a_state_while_a_writer_goes_on(
 def test_a_follower_keeps_a_machine_up_to_date(
     story: Story, shared_url: str, settings: Settings, elsewhere: SnapshotDirectory
 ) -> None:
-    """As a process of its own, which needs neither Django nor the database."""
+    """Runs as a process of its own, which needs neither Django nor the database."""
     command = [sys.executable, "-m", "exchange.serving.store", shared_url]
     environment = {name: os.environ[name] for name in os.environ if name != "DATABASE_URL"}
     follower = subprocess.Popen(

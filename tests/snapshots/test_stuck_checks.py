@@ -27,7 +27,7 @@ CHECK_ALL = "findings.check_all"
 
 @pytest.fixture
 def workers(story: Story, directory: SnapshotDirectory) -> Iterator[list[Running]]:
-    """Those of the launcher, in its order."""
+    """Starts the workers of the launcher, in its order."""
     app.control.purge()
     workers = start_workers_of_the_launcher()
     try:
@@ -42,7 +42,7 @@ def workers(story: Story, directory: SnapshotDirectory) -> Iterator[list[Running
 
 @contextmanager
 def checks_blocked() -> Iterator[None]:
-    """Whoever checks waits in the middle, and cannot be interrupted politely."""
+    """Blocks checks: whoever checks waits in the middle, and cannot be interrupted politely."""
     other = connection.copy()
     other.set_autocommit(False)
     try:

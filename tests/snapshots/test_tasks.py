@@ -39,7 +39,7 @@ Status = SnapshotBuild.Status
 
 
 def block_reads_of_bookings() -> None:
-    """Until the transaction ends, a build waits in the middle of its read."""
+    """Lets a build wait in the middle of its read, until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE market_booking IN ACCESS EXCLUSIVE MODE")
 
@@ -97,7 +97,7 @@ def test_build_killed_in_the_middle_is_followed_by_a_clean_one(
 
 
 def pid_of_build(worker: Running) -> int:
-    """The worker's child that runs the build, once it does."""
+    """Finds the worker's child that runs the build, once it does."""
     found: list[int] = []
 
     def look() -> bool:

@@ -66,7 +66,7 @@ def test_names_are_replaced_where_they_are_names_only() -> None:
 
 
 def test_an_audience_in_its_last_good_form_serves_those_who_use_it() -> None:
-    """Its present text does not compile; theirs does."""
+    """Shows it where its present text does not compile, and theirs does."""
     former = {(ChangeKind.AUDIENCE, 1): ["age >= 18"]}
     quarantine = Quarantine(lambda kind, number: former.get((kind, number), []))
     words = Vocabulary(market_with(AudienceRow(1, ACME, "adults", "agee >= 18")), quarantine)
@@ -127,7 +127,8 @@ def build(composer: Composer) -> ATree:
 
 
 def read() -> Composer:
-    """Without the transaction of its own that a build uses: here it would be inside another."""
+    """Reads without the transaction of its own that a build uses: here it would be inside
+    another."""
     return Composer(read_market(begin=lambda _: None, advance=lambda _: None))
 
 

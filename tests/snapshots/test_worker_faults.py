@@ -35,7 +35,7 @@ TRIES = 8
 
 @pytest.fixture
 def market(story: Story, directory: SnapshotDirectory) -> Story:
-    """With a snapshot live, and a change that only the next one, or a delta, has."""
+    """Makes a market with a snapshot live, and a change that only the next one, or a delta, has."""
     run_many(story.soda, [story.herald, story.tribune], CAMPAIGNS)
     build()
     Campaign.objects.filter(pk=story.summer.pk).update(name="Changed")
@@ -43,7 +43,7 @@ def market(story: Story, directory: SnapshotDirectory) -> Story:
 
 
 def pid_of_child() -> int:
-    """The one process of the worker that runs tasks."""
+    """Finds the one process of the worker that runs tasks."""
     while not (stats := app.control.inspect(timeout=0.5).stats()):
         pass
     (worker,) = stats.values()
@@ -57,7 +57,7 @@ def served_name(directory: SnapshotDirectory) -> str:
 
 @contextmanager
 def writer_is_busy() -> Iterator[None]:
-    """Whoever goes live waits until this is over."""
+    """Holds the writer's lock: whoever goes live waits until this is over."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [WRITER_LOCK])
         yield
@@ -72,8 +72,8 @@ def stop_process(pid: int) -> None:
 
 
 def stop_in(phase: Phase, build: SnapshotBuild, child: int, worker: Running) -> bool:
-    """Whether the process stands still in the phase. It goes on for a moment at a time, and stands
-    still while we look: so it does not get away from us, however slow we are."""
+    """Tells whether the process stands still in the phase. It goes on for a moment at a time, and
+    stands still while we look: so it does not get away from us, however slow we are."""
 
     def is_there() -> bool:
         stop_process(child)
@@ -173,7 +173,8 @@ def test_snapshot_damaged_while_it_is_checked_never_goes_live(
     hurt = strike(Phase.CHECKING, worker, damage)
 
     def has_ended() -> bool:
-        """With an error, or with the process that read the damage."""
+        """Tells whether the build ended: with an error, or with the process that read the
+        damage."""
         return is_over(hurt) or pid_of_child() != child
 
     child = pid_of_child()

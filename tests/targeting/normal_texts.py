@@ -69,7 +69,7 @@ def time_of(ms: int) -> str:
 
 
 def entry_of(start: int, end: int) -> str:
-    """An interval of the week as one entry for each day that it touches."""
+    """Writes an interval of the week as one entry for each day that it touches."""
     entries = []
     while start < end:
         day = start // 1440

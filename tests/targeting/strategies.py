@@ -133,7 +133,7 @@ def predicates(
     *,
     counted: bool = False,
 ) -> st.SearchStrategy[Predicate]:
-    """Infix `not` only before word operators."""
+    """Draws predicates, with infix `not` only before word operators."""
     names = st.just(operators) if isinstance(operators, str) else operators
     return st.builds(
         lambda name, values, negated: Predicate(
@@ -198,7 +198,7 @@ EVERY_PREDICATE: st.SearchStrategy[Predicate] = st.one_of(
 
 @st.composite
 def any_predicate(draw: st.DrawFn) -> Predicate:
-    """Under a name of its own: written out, the strategy is a hundred kilobytes of text."""
+    """Draws under a name of its own: written out, the strategy is a hundred kilobytes of text."""
     return draw(EVERY_PREDICATE)
 
 
@@ -247,7 +247,7 @@ def trees(
 
 
 def texts(**options: Any) -> st.SearchStrategy[str]:
-    """Texts of random trees, as the printer writes them."""
+    """Draws texts of random trees, as the printer writes them."""
     return trees(**options).map(print_tree)
 
 
@@ -292,7 +292,7 @@ SPOILT = st.one_of(
 
 
 def values_of(attribute: str) -> st.SearchStrategy[Any]:
-    """Mostly known, sometimes wrong."""
+    """Draws values that are mostly known, sometimes wrong."""
     return st.integers(0, 7).flatmap(lambda n: SPOILT if n == 0 else KNOWN[attribute])
 
 

@@ -99,7 +99,7 @@ def test_names_the_conditions(text: str, message: str) -> None:
 
 
 def test_further_down_every_truth_value_counts() -> None:
-    """Under `not`, `age is present` is not idle: without an age the whole is true."""
+    """Shows that under `not`, `age is present` is not idle: without an age the whole is true."""
     assert analyse(parse("not (age >= 18 and age is present)", CATALOG)).findings == ()
 
 

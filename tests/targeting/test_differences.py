@@ -145,7 +145,7 @@ def test_another_meaning_is_never_without_words(before: str, after: str) -> None
 def test_one_other_condition_is_found_however_deep_it_stands(
     tree: Node, data: st.DataObject
 ) -> None:
-    """Nearly equal trees are where a comparison would overlook something."""
+    """Compares nearly equal trees, where a comparison would overlook something."""
     leaves = [node for node in walk(tree) if not children_of(node)]
     place = data.draw(st.integers(0, len(leaves) - 1))
     other = parse(print_tree(data.draw(trees(max_leaves=2))), WIDE).root
@@ -156,7 +156,7 @@ def test_one_other_condition_is_found_however_deep_it_stands(
 
 
 def exchange_leaf(node: Node, place: list[int], other: Node) -> Node:
-    """`place` counts down to the leaf that is exchanged."""
+    """Exchanges one leaf, to which `place` counts down."""
     if isinstance(node, Not):
         return replace(node, child=exchange_leaf(node.child, place, other))
     if isinstance(node, And | Or | Xor | Xnor):
@@ -170,7 +170,7 @@ def exchange_leaf(node: Node, place: list[int], other: Node) -> Node:
 def test_what_was_added_is_removed_on_the_way_back(
     first: str, second: str, third: str, joint: str
 ) -> None:
-    """A condition more in one direction is a condition less in the other."""
+    """Shows that a condition more in one direction is a condition less in the other."""
     shorter = parse(f"({first}) {joint} ({second})", WIDE).root
     longer = parse(f"({first}) {joint} ({second}) {joint} ({third})", WIDE).root
     there, back = describe_difference(shorter, longer), describe_difference(longer, shorter)

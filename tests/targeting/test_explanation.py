@@ -147,7 +147,7 @@ def test_a_condition_in_two_places_is_not_called_a_fix() -> None:
 
 
 def change(node: Node, wanted: Node, by: Node | None) -> Node | None:
-    """The tree with one leaf replaced, or dropped (None)."""
+    """Gives the tree with one leaf replaced, or dropped (None)."""
     if node is wanted:
         return by
     if isinstance(node, Not):

@@ -76,7 +76,7 @@ GRAMMAR = grammar_of(GRAMMAR_TEXT)
 
 
 def derive(part: object, chance: random.Random, depth: int) -> list[str]:
-    """Some text of a part, as words."""
+    """Derives some text of a part, as words."""
     if isinstance(part, str):
         if part.startswith('"'):
             return [part.strip('"')]
@@ -97,7 +97,7 @@ def derive(part: object, chance: random.Random, depth: int) -> list[str]:
 
 
 def accepts(words: tuple[str, ...]) -> bool:
-    """Whether the grammar has such a text: every end that a part can have is tried."""
+    """Tells whether the grammar has such a text: every end that a part can have is tried."""
 
     @cache
     def ends(part: object, start: int) -> frozenset[int]:
@@ -136,7 +136,7 @@ def problems_of(text: str) -> set[str]:
 
 
 def broken(words: list[str], chance: random.Random) -> list[str]:
-    """A text with a word left out, said twice, or in another's place."""
+    """Breaks a text: a word is left out, said twice, or in another's place."""
     words = list(words)
     place = chance.randrange(len(words))
     change = chance.randrange(4)

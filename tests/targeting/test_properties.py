@@ -42,7 +42,7 @@ def test_the_normal_form_has_the_same_truth_as_the_tree(text: str, visit: dict[s
 @quick
 @given(texts(), visits())
 def test_undefined_may_count_as_false_after_normalisation(text: str, visit: dict[str, Any]) -> None:
-    """The A-Tree paper's zero suppression: negation is in the predicates, so matches stay."""
+    """Shows the A-Tree paper's zero suppression: negation is in the predicates, so matches stay."""
     matches = parse(text, CATALOG).evaluate(visit) is True
     assert Normal(CATALOG.compiled, text).matches(visit) is matches
 
@@ -67,7 +67,7 @@ def test_definitions_keep_their_third_truth_value(
 @quick
 @given(texts(max_leaves=30))
 def test_the_normal_form_is_at_most_twice_the_size_of_the_tree(text: str) -> None:
-    """An xor counts as the three connectives that it stands for, once per operand but one."""
+    """Counts an xor as the three connectives that it stands for, once per operand but one."""
     size = sum(
         3 * (len(node.children) - 1) if isinstance(node, Xor | Xnor) else 1
         for node in walk(parse(text, CATALOG).root)

@@ -10,7 +10,7 @@ from targeting.openrtb.tcf import read_consent
 
 
 def write(*, purposes: set[int], vendors: str, version: int = 2) -> str:
-    """A core segment: what lies before the purposes is zero."""
+    """Writes a core segment: what lies before the purposes is zero."""
     bits = f"{version:06b}" + "0" * 146
     bits += "".join("1" if number in purposes else "0" for number in range(1, 25))
     bits += "0" * (24 + 1 + 12) + vendors

@@ -87,7 +87,7 @@ def test_the_logs_own_columns_are_not_an_attributes_to_say() -> None:
 
 
 def test_a_publisher_is_found_in_a_day_that_is_sorted_by_it(tmp_path: Path) -> None:
-    """Behind the rows that are looked at where nothing is known of their order."""
+    """Looks behind the rows that are looked at where nothing is known of their order."""
     rows = 400_000
     sellers = ["first"] * rows + ["last"] * 3
     place = pa.array([{"lat": 1.0, "lon": 2.0}] * (rows + 3))

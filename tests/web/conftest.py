@@ -41,7 +41,7 @@ def log_in() -> LogIn:
 
 @pytest.fixture
 def edges(herald: Party, northgate: Party, soda: Party) -> tuple[Edge, Edge]:
-    """Daily Herald -> Northgate -> Solberg Soda, for 10 and 20 percent."""
+    """Makes Daily Herald -> Northgate -> Solberg Soda, for 10 and 20 percent."""
     return (
         Edge.objects.create(
             seller=herald,
@@ -60,7 +60,7 @@ def booking(campaign: Campaign, herald: Party, edges: tuple[Edge, Edge]) -> Book
 
 @pytest.fixture
 def crowd(operator: Organisation, soda: Party, herald: Party) -> None:
-    """Rows enough for several pages of every list."""
+    """Makes rows enough for several pages of every list."""
     for number in range(60):
         middle = found(Party.Kind.INTERMEDIARY, f"Middle {number:03}", operator)
         Edge.objects.create(seller=herald, buyer=middle)

@@ -126,7 +126,7 @@ def texts_in(page: Any) -> list[str]:
 def test_a_form_that_is_sent_twice_makes_one_key_and_shows_it(
     exchange: Exchange, admin: Client
 ) -> None:
-    """After a double click the browser shows the second answer only."""
+    """Shows it after a double click, of which the browser shows the second answer only."""
     data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
     first, second = admin.post("/api-keys/new/", data), admin.post("/api-keys/new/", data)
     assert ApiKey.objects.count() == 1
@@ -171,7 +171,7 @@ def test_later_the_text_stays_with_who_has_it(
 def test_a_form_that_is_filled_in_otherwise_makes_another_key(
     exchange: Exchange, admin: Client
 ) -> None:
-    """Somebody goes back to the form and makes a second key with it."""
+    """Goes back to the form and makes a second key with it."""
     data = fields(exchange, form_token=token_of(admin.get("/api-keys/new/")))
     first = admin.post("/api-keys/new/", data)
     second = admin.post("/api-keys/new/", data | {"name": "Oslo"})

@@ -30,7 +30,8 @@ def reader(dave: User, log: Path, log_in: LogIn) -> Client:
 
 @pytest.fixture
 def traffic(log: Path) -> None:
-    """Of 40 visits all say their country, 30 of them Germany, ten their age, each its own city."""
+    """Writes 40 visits: all say their country, 30 of them Germany, ten their age, each its own
+    city."""
     columns = {
         "geo.country": ["FRA" if n % 4 == 0 else "DEU" for n in range(40)],
         "user.age": [30 if n < 10 else None for n in range(40)],

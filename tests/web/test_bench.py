@@ -41,7 +41,7 @@ def reports(settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def booked(booking: Booking) -> Campaign:
-    """At Daily Herald, whose edge to Northgate refuses finance."""
+    """Books at Daily Herald, whose edge to Northgate refuses finance."""
     Campaign.objects.filter(pk=booking.campaign_id).update(expression=TARGETING)
     booking.campaign.refresh_from_db()
     return booking.campaign
@@ -286,7 +286,8 @@ def test_rules_that_one_may_not_read_are_neither_asked_for_nor_told(exchange: Ex
 def test_each_policy_is_judged_over_its_own_paths(
     alice: User, booked: Campaign, northgate: Party, log_in: LogIn, policy: str
 ) -> None:
-    """A dearer second path takes finance as well: only a booking that takes any path may use it."""
+    """Adds a dearer second path that takes finance as well: only a booking that takes any path may
+    use it."""
     herald, soda = Party.objects.get(name="Daily Herald"), booked.advertiser
     Edge.objects.create(seller=herald, buyer=soda, fee_percent=60)
     first = Edge.objects.get(seller=herald, buyer=northgate)

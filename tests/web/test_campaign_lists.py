@@ -27,7 +27,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def fleet(soda: Party) -> list[Campaign]:
-    """Three campaigns that differ in all that can be sorted by and searched for."""
+    """Makes three campaigns that differ in all that can be sorted by and searched for."""
     rows = [
         ("Bikes", "device.type = 'phone' and geo.city in ('Berlin', 'Bonn')", "3.00", 20),
         ("Anchors", "geo.country = 'DEU' and user.segments one of ('sailing')", "1.00", None),

@@ -37,7 +37,8 @@ def _nothing_is_live(settings: Settings, tmp_path: Path) -> None:
 def publishers(
     operator: Organisation, northgate: Party, edges: tuple[Edge, Edge]
 ) -> dict[str, Party]:
-    """Beside Daily Herald: one behind a rule that excludes Summer, and one without an edge."""
+    """Makes, beside Daily Herald, one behind a rule that excludes Summer, and one without an
+    edge."""
     excluding = found(Party.Kind.PUBLISHER, "Frankly", operator)
     Edge.objects.create(seller=excluding, buyer=northgate, expression="geo.country = 'FRA'")
     return {"never": excluding, "lonely": found(Party.Kind.PUBLISHER, "Lonely", operator)}

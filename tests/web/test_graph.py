@@ -155,7 +155,7 @@ def test_a_party_without_edges_stands_alone(log_in: LogIn, dave: User, herald: P
 def test_people_who_trade_see_their_edges_and_the_paths_of_their_bookings(
     exchange: Exchange,
 ) -> None:
-    """The Herald's booking leads over all three; Rival has neither edge nor booking."""
+    """Shows that the Herald's booking leads over all three; Rival has neither edge nor booking."""
     edges = [exchange.first_edge.pk, exchange.middle_edge.pk, exchange.last_edge.pk]
     seen = {
         name: sorted(seen_edges(house.admin).values_list("pk", flat=True))
@@ -201,7 +201,7 @@ def test_a_drawer_of_a_party_names_its_neighbours(log_in: LogIn, exchange: Excha
 
 
 def test_a_draft_of_another_shows_no_path(exchange: Exchange) -> None:
-    """Nobody hears of a booking before its campaign leaves the drawer."""
+    """Shows that nobody hears of a booking before its campaign leaves the drawer."""
     Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
     seen = seen_edges(exchange.herald.admin).values_list("pk", flat=True)
     assert list(seen) == [exchange.first_edge.pk]
@@ -210,7 +210,7 @@ def test_a_draft_of_another_shows_no_path(exchange: Exchange) -> None:
 def test_what_passes_is_drawn_for_the_exchange_alone(
     log_in: LogIn, exchange: Exchange, nights: Path
 ) -> None:
-    """It is counted over everybody's visits."""
+    """Draws it for them only, because it is counted over everybody's visits."""
     edge = exchange.first_edge
     write_night(nights, date(2026, 11, 17), [("edge", str(edge.pk), 150, 800, 50)])
     seen = log_in(exchange.operators[Role.VIEWER]).get("/graph/").content.decode()
@@ -233,7 +233,7 @@ def test_groups_are_owners(log_in: LogIn, dave: User, operator: Organisation) ->
 
 
 def test_groups_that_trade_with_each_other_are_shown() -> None:
-    """40 sellers with a buyer each of their own, and a few who all meet."""
+    """Makes 40 sellers with a buyer each of their own, and a few who all meet."""
     lonely = {(seller, 1_000 + seller): 3 for seller in range(1, 41)}
     meeting = {(seller, buyer): 2 for seller in range(50, 56) for buyer in range(60, 66)}
     sellers, buyers = choose_groups(lonely | meeting)

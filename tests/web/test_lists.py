@@ -117,7 +117,7 @@ def test_a_booking_without_a_path_is_seen_in_the_list(
 def test_a_partys_counts_are_those_of_the_lists_they_lead_to(
     exchange: Exchange, log_in: LogIn
 ) -> None:
-    """A publisher does not learn of drafts: neither by the list nor by a number."""
+    """Shows that a publisher does not learn of drafts: neither by the list nor by a number."""
     Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
     herald, soda = exchange.herald.party.pk, exchange.soda.party.pk
     told = {

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if two names were too many for a menu."""
+    """Makes two names too many for a menu."""
     monkeypatch.setattr("exchange.web.forms.naming.MENU_LIMIT", 1)
 
 
@@ -83,12 +83,12 @@ def test_lists_are_narrowed_by_number_and_by_name(
 
 @pytest.fixture
 def stranger() -> User:
-    """Of an organisation that has no party."""
+    """Hires somebody of an organisation that has no party."""
     return hire("mallory", Role.ADMIN, Organisation.objects.create(name="Elsewhere"))
 
 
 def test_a_form_suggests_only_the_own_side(stranger: User, log_in: LogIn, herald: Party) -> None:
-    """Of the other side everybody may choose everybody; the filters of lists name all."""
+    """Lets everybody choose everybody of the other side; the filters of lists name all."""
     client = log_in(stranger)
     assert "Daily Herald" not in client.get("/parties/options/?side=seller").content.decode()
     assert "Daily Herald" in client.get("/parties/options/?side=publisher").content.decode()

@@ -238,7 +238,8 @@ def test_the_dashboard_links_every_number(
 def test_the_dashboard_guesses_no_number_of_a_status(
     dave: User, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Several columns tell a status: Postgres takes them for independent, and is far off."""
+    """Counts, because several columns tell a status: Postgres takes them for independent, and is
+    far off."""
     monkeypatch.setattr("exchange.reading.paging.COUNT_LIMIT", 20)
     ended = {
         "ends_at": timezone.now() - timedelta(days=1),

@@ -145,7 +145,7 @@ def test_a_person_added_before_is_not_told_again(exchange: Exchange, admin: Clie
 def test_a_new_password_that_is_asked_for_twice_is_the_one_that_is_shown(
     exchange: Exchange, admin: Client
 ) -> None:
-    """Which of two requests is answered first is nobody's to say."""
+    """Holds whichever of the two requests is answered first."""
     viewer = exchange.herald.people[Role.VIEWER]
     data = {"form_token": token_of(admin.get("/people/"))}
     answers = [admin.post(f"/people/{viewer.pk}/password/", data) for _ in range(2)]

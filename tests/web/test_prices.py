@@ -36,7 +36,7 @@ class TwoHops:
     exchange: Exchange
 
     def sees_price(self, client: Client, address: str) -> bool:
-        """The total, or what of the bid is left."""
+        """Tells whether the page shows the total, or what of the bid is left."""
         answer = client.get(address)
         assert answer.status_code == 200
         text = unescape(answer.content.decode())
@@ -121,7 +121,7 @@ def test_a_total_is_for_those_who_see_every_fee_in_it(
 
 
 def test_who_has_both_ends_sees_what_is_left_only_with_all_fees(exchange: Exchange) -> None:
-    """The bid and what is left of it are the total again."""
+    """Hides it, because the bid and what is left of it are the total again."""
     herald = exchange.herald
     exchange.soda.party.organisation = herald.organisation
     far = [house.party for house in (herald, exchange.northgate, exchange.southgate, exchange.soda)]

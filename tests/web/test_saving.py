@@ -56,7 +56,7 @@ def test_a_stale_save_is_refused_and_shows_both_versions(
 def test_two_people_who_save_at_the_same_moment_are_both_told(
     bob: User, erin: User, edges: tuple[Edge, Edge], log_in: LogIn
 ) -> None:
-    """On two connections at once: one is saved, the other sees both versions and goes on from
+    """Saves on two connections at once: one is saved, the other sees both versions and goes on from
     there; in the end everything that was saved is in the history, under its name."""
     edge, address = edges[0], f"/edges/{edges[0].pk}/edit/"
     start = Barrier(2)

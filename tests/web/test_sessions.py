@@ -102,7 +102,8 @@ def test_a_published_password_stays_as_it_is(demo_person: User, client: Client) 
 
 
 def test_a_form_sent_after_the_session_leads_back_to_its_page(client: Client) -> None:
-    """Its own address may take forms only. Pages of others are not led to."""
+    """Leads to the page, because its own address may take forms only. Pages of others are not led
+    to."""
     address = "/campaigns/7/status/"
     for page, led_to in (
         ("http://testserver/campaigns/7/?tab=1", "/campaigns/7/%3Ftab%3D1"),

@@ -97,7 +97,7 @@ def story(transactional_db: None, settings: Settings, tmp_path: Path) -> Story:
 
 
 def moves(client: Client, *builds: SnapshotBuild) -> list[str]:
-    """What each build's row and page offer to do with it: the same, and one thing at most."""
+    """Gives what each build's row and page offer to do with it: the same, and one thing at most."""
     listed = client.get("/snapshots/").content.decode()
     found = []
     for build in builds:
@@ -138,7 +138,7 @@ def test_an_operator_goes_back_and_forth_and_compares(story: Story, log_in: LogI
 def test_two_builds_are_compared_in_eligible_visits_of_the_sample(
     story: Story, log_in: LogIn, nights: Path
 ) -> None:
-    """Of Summer at the Herald and the Tribune, by the plain evaluator."""
+    """Compares Summer at the Herald and the Tribune, by the plain evaluator."""
     visits = draw_visits(300, publishers=("daily-herald", "evening-tribune"))
     write_sample(nights, visits)
     client = log_in(hire("bob", Role.GRAPH_OPERATOR, story.soda.organisation))

@@ -80,7 +80,7 @@ def test_going_back_over_failing_test_visits_can_be_confirmed(
 
 @pytest.fixture
 def broken(campaign: Campaign, failing_visit: TestVisit) -> Campaign:
-    """Its attribute is gone: builds quarantine it."""
+    """Breaks the campaign: its attribute is gone, so builds quarantine it."""
     Campaign.objects.update(expression="shoe_size = 43")
     campaign.refresh_from_db()
     return campaign

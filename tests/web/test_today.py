@@ -34,7 +34,7 @@ TODAY = date(2026, 11, 16)
 
 
 def note_checked() -> None:
-    """As after the first check of everything."""
+    """Notes the first check of everything."""
     now = timezone.now()
     CheckedUpTo.objects.create(
         pk=1, position="1:1:", swept_at=now, first_asked_at=now, all_checked_at=now
@@ -121,7 +121,7 @@ def test_who_may_not_change_an_edge_is_offered_no_revert(
 def test_people_who_trade_read_neither_the_change_nor_who_made_it(
     log_in: LogIn, exchange: Exchange
 ) -> None:
-    """The Herald's booking is stopped by an edge between two others."""
+    """Stops the Herald's booking by an edge between two others."""
     edge = exchange.middle_edge
     edge.expression = "geo.country = 'CAN'"
     save_edge(edge=edge, by=exchange.northgate.admin)

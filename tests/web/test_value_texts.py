@@ -69,7 +69,7 @@ def test_a_version_is_written_as_lines_once(
     operator: Organisation,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    """Twenty who download it share what the first one waited for."""
+    """Shares what the first one waited for among twenty who download it."""
     made = ValueList(organisation=operator, name="some", type=kind)
     save_value_list(value_list=made, values=values, by=erin)
     with django_assert_num_queries(1):

@@ -91,7 +91,7 @@ def test_comes_with_a_campaign_from_its_page(dave: User, booking: Booking, log_i
 
 @pytest.fixture
 def served(booking: Booking, settings: Settings, tmp_path: Path) -> Booking:
-    """The booking, in a snapshot that is live."""
+    """Puts the booking into a snapshot that is live."""
     settings.SNAPSHOT_DIR = tmp_path
     assert run_build(build_id=request_build().pk)
     return booking
@@ -165,7 +165,7 @@ USA = '{"geo": {"country": "USA"}, "device": {"type": "ctv"}, "site": {"page": "
 
 @pytest.fixture
 def built(exchange: Exchange, settings: Settings, tmp_path: Path) -> Exchange:
-    """Summer of Soda and Winter of Rival are both eligible at the Herald for a visit from the USA
+    """Makes Summer of Soda and Winter of Rival both eligible at the Herald for a visit from the USA
     on a television."""
     Campaign.objects.filter(pk=exchange.rival_campaign.pk).update(expression="true")
     Edge.objects.create(seller=exchange.herald.party, buyer=exchange.rival.party)

@@ -1,4 +1,5 @@
-"""The market's tables: the exchange graph, what is sold over it, and what expressions may use.
+"""Gathers the market's tables: the exchange graph, what is sold over it, and what expressions may
+use.
 
 Expressions are kept as the text that a person wrote; services check them before they are saved.
 What people edit is `Revised`: every change is kept, nothing is deleted, no id is used again.

@@ -1,4 +1,4 @@
-"""The attribute catalogue: what a visit may carry and expressions may ask."""
+"""Keeps the attribute catalogue: what a visit may carry and expressions may ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns. A campaign belongs to its advertiser's organisation."""
+"""Keeps campaigns. A campaign belongs to its advertiser's organisation."""
 
 from __future__ import annotations
 

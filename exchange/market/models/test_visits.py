@@ -1,4 +1,4 @@
-"""Saved test visits: what a campaign must, and must not, be eligible for."""
+"""Keeps test visits: what a campaign must, and must not, be eligible for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Value lists: up to a million values kept once and used by many, as `$name`.
+"""Keeps value lists: up to a million values kept once and used by many, as `$name`.
 
 The values are in versions, apart from the list: its row and its revisions stay small, and a version
 is written once and never again.

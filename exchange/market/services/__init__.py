@@ -1,4 +1,5 @@
-"""The only way for people to change the market: allowed, checked, atomic, kept in the history.
+"""Offers the only way for people to change the market: allowed, checked, atomic, kept in the
+history.
 
 Whatever touches what is served asks for a new snapshot in the same transaction: a change cannot be
 saved without its request, also while the broker is down.

@@ -131,7 +131,7 @@ def change_values(
 def values_after(
     *, value_list: ValueList, add: Iterable[str | int] = (), remove: Iterable[str | int] = ()
 ) -> Values:
-    """What `change_values` would leave in the list; raises `ValidationError` like it."""
+    """Gives what `change_values` would leave in the list; raises `ValidationError` like it."""
     wanted, unwanted = clean_values(value_list, add), clean_values(value_list, remove)
     return combine(current_values(value_list), wanted.values, unwanted.values)
 

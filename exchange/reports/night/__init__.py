@@ -1,2 +1,2 @@
-"""The tables that the night's jobs write, as people read them: which there are, who sees which
-rows, what they show, and how they are taken along."""
+"""Reads the tables that the night's jobs write, as people read them: which there are, who sees
+which rows, what they show, and how they are taken along."""

@@ -70,7 +70,7 @@ class Answer:
 
 
 def ask(question: Question) -> Answer | None:
-    """None if no such night was counted."""
+    """Answers a question from its night's tables; gives None if no such night was counted."""
     report = question.report
     night = find_night(report.job, question.day, table=report.table)
     if night is None:
@@ -102,8 +102,9 @@ def in_order(rows: list[Row], report: NightReport, total: int) -> list[Row]:
 
 
 def read_rows(question: Question, night: Night, *, covers: bool = True) -> Iterator[pa.RecordBatch]:
-    """The one way to rows of a night: redacted, and narrowed to what is meant. Whoever does not
-    want small numbers of users covered does it with `small_counts` before they are told."""
+    """Reads rows of a night, redacted and narrowed to what is meant: nothing else reads them.
+    Whoever passes `covers=False` covers small numbers of users with `small_counts` before they are
+    told."""
     report, person = question.report, question.person
     names = [each.name for each in seen_columns(person, report)] or None
     schema = read_schema(night, report.table)
@@ -127,7 +128,8 @@ def narrow(question: Question, schema: pa.Schema) -> Iterator[ds.Expression]:
 
 
 def list_columns(person: User, report: NightReport, night: Night) -> tuple[Column, ...]:
-    """Those of the catalogue that the table has; of a report without any, the table's own."""
+    """Lists the catalogue's columns that the table has; for a report that names none, the table's
+    own."""
     schema = read_schema(night, report.table)
     if report.columns:
         return tuple(
@@ -208,7 +210,7 @@ class Sums:
                 sums[name if summed else COUNTED] += row[f"{name}_{how}"] or 0
 
     def rows(self) -> list[Row]:
-        """By label, if that is a day; the largest first otherwise."""
+        """Lists the bars: by label if that is a day, else the largest first."""
         assert self.report.bars is not None  # noqa: S101, whoever asks wants them
         (label,) = self.report.bars.labels
         rows: list[Row] = [{label: value, **sums} for value, sums in self._found.items()]
@@ -223,6 +225,6 @@ COUNTED = "counted"
 
 
 def is_below(row: Row, name: str) -> int | None:
-    """Below which number users are that are not told."""
+    """Gives the number that a row's users are below where they are not told."""
     below: int | None = row.get(name + BELOW)
     return below

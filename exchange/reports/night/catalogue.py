@@ -1,4 +1,4 @@
-"""The catalogue of reports: every table of the night that people read, said once.
+"""Lists the reports: every table of the night that people read, said once.
 
 A report is a table of a job with words for its columns, a chart, and who sees which of its rows.
 Pages, downloads and notebooks are made from these entries; a new table is a new entry.

@@ -49,7 +49,7 @@ def amount_of(row: Row, column: Column) -> float:
 
 
 def tell_bar(row: Row, columns: Sequence[Column]) -> str:
-    """The figure beside a bar: its first part, of all if there are several."""
+    """Writes the figure beside a bar: its first part, and the whole if there are several."""
     first = tell_value(row, columns[0])
     if len(columns) == 1:
         return first
@@ -72,7 +72,7 @@ def tell_part(label: str, column: Column, row: Row) -> str:
 
 
 def legend_of(report: NightReport) -> list[tuple[str, str]]:
-    """Names the colours of a bar with several parts."""
+    """Lists the colours of a bar with several parts, each with its name."""
     parts = report.bars.parts if report.bars else ()
     found = [(part.colour, report.column(part.column)) for part in parts]
     named = [(colour, column.label) for colour, column in found if column is not None]

@@ -1,4 +1,4 @@
-"""The rows of a question as CSV, streamed, and as a Parquet file: redacted as the page is.
+"""Writes the rows of a question as CSV, streamed, and as a Parquet file: redacted as the page is.
 
 CSV is for spreadsheets: names stand beside numbers, users that are too few read "< 10". Parquet is
 for notebooks: the table's own columns and types; such users are null, `users_below` says below
@@ -62,7 +62,8 @@ def as_cell(value: Any) -> Any:
 
 
 def write_parquet(question: Question, night: Night) -> IO[bytes]:
-    """Written aside, because its end says where everything is; gone when it is closed."""
+    """Writes the rows into a file aside, because the file's end says where everything is; the file
+    is gone when it is closed."""
     file = tempfile.TemporaryFile()  # noqa: SIM115, whoever sends it closes it
     schema = find_schema(question, night)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -73,8 +74,8 @@ def write_parquet(question: Question, night: Night) -> IO[bytes]:
 
 
 def find_schema(question: Question, night: Night) -> pa.Schema:
-    """As rows come, also if there is none: the columns that the person sees, and what says that
-    users are not told."""
+    """Gives the schema that rows come with, also if there are none: the columns that the person
+    sees, and what says that users are not told."""
     whole = read_schema(night, question.report.table)
     first = next(read_rows(question, night), None)
     if first is not None:

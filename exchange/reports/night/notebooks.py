@@ -1,4 +1,5 @@
-"""Code that opens a report in a notebook: the cell that its page shows, and a notebook with it."""
+"""Writes code that opens a report in a notebook: the cell that its page shows, and a notebook with
+it."""
 
 from __future__ import annotations
 

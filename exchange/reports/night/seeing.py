@@ -1,4 +1,5 @@
-"""Who sees which rows of a night's table, and how much of them: the redaction of all reports.
+"""Decides who sees which rows of a night's table, and how much of them: the redaction of all
+reports.
 
 Whose a campaign, a publisher or an edge is says `market.visibility`; here it becomes a condition on
 the columns of a table. Rows are redacted while they are read, before anything sorts or sums them;
@@ -19,7 +20,7 @@ NOTHING = ds.scalar(False)
 
 
 def may_read(person: User, report: NightReport) -> bool:
-    """What holds nothing of others does not exist for them."""
+    """Tells whether a report exists for a person: what holds nothing of theirs does not."""
     return report.sees != Sees.NOBODY or is_exchange_operator(person)
 
 
@@ -66,7 +67,7 @@ def own_publishers(person: User) -> list[str]:
 
 
 def is_draft(person: User, column: str = "campaign_id") -> ds.Expression:
-    """Campaigns that are drafts by now are their advertiser's again."""
+    """Finds rows of campaigns that are drafts by now: those are their advertiser's alone again."""
     booked = Booking.objects.order_by().filter(
         publisher__in=owned(Party.objects.publishers().order_by(), person),
         campaign__status=Campaign.Status.DRAFT,

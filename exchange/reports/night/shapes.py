@@ -1,4 +1,5 @@
-"""What reports of the catalogue are made of: columns with their words, charts, who sees what."""
+"""Declares what reports of the catalogue are made of: columns with their words, charts, who sees
+what."""
 
 from __future__ import annotations
 

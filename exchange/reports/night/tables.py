@@ -107,7 +107,7 @@ def read_schema(night: Night, table: str) -> pa.Schema:
 
 
 def open_table(night: Night, table: str) -> ds.Dataset | None:
-    """None if the job wrote no row, or no such table."""
+    """Opens a table of a night; gives None if the job wrote no row, or no such table."""
     names = night.tables.get(table, ())
     if not names:
         return None
@@ -116,7 +116,8 @@ def open_table(night: Night, table: str) -> ds.Dataset | None:
 
 @lru_cache(maxsize=64)
 def open_files(place: str, names: tuple[str, ...]) -> ds.Dataset:
-    """Kept: each run has a folder of its own, so what has these names does not change."""
+    """Opens files once and keeps them: each run has a folder of its own, so what has these names
+    does not change."""
     files, folder = open_place(place)
     paths = [f"{folder}/{name}" for name in names]
     return ds.dataset(paths, filesystem=files, format="parquet", partitioning=None)

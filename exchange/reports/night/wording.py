@@ -124,7 +124,7 @@ def edge_number(value: str) -> int | None:
 
 
 def look_up_names(rows: Iterable[Row], columns: Sequence[Column], person: User) -> Names:
-    """Three queries, however many rows."""
+    """Looks up all names in three queries, however many rows there are."""
     found = Mentioned.of(rows, columns)
     campaigns = Campaign.objects.select_related("advertiser").in_bulk(found.campaigns)
     edges = Edge.objects.select_related("seller", "buyer").in_bulk(found.edges)

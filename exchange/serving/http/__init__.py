@@ -1,4 +1,4 @@
-"""HTTP/1.1 for ad servers, read by events: a slow client costs a socket and nothing else.
+"""Speaks HTTP/1.1 with ad servers, by events: a slow client costs a socket and nothing else.
 
 The parser (httptools: llhttp) and the loop (uvloop: libuv) are libraries; here are the rules of a
 connection, of all connections together, and of what an endpoint looks like.

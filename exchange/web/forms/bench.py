@@ -1,4 +1,5 @@
-"""The form of the test bench: a field for each attribute that is asked for, or a visit as text."""
+"""Makes the form of the test bench: a field for each attribute that is asked for, or a visit as
+text."""
 
 from __future__ import annotations
 
@@ -60,13 +61,13 @@ class ToTry:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The visit, or the first of them."""
+        """Gives the visit, or the first of them where values vary."""
         pieces = {k: v for each in self.varied for k, v in each.pieces[0].items()}
         return {**self.base, **pieces}
 
     @property
     def text(self) -> str:
-        """The visit as JSON, with its time: what is kept as a test."""
+        """Writes the visit as JSON, with its time: what is kept as a test."""
         said = {name: value for name, value in self.first.items() if name not in STAMPED}
         visit = {name: value for name, value in said.items() if value is not None}
         return json.dumps({"time": write_time(self.at), **visit}, indent=2, ensure_ascii=False)
@@ -191,7 +192,7 @@ class BenchForm(forms.Form):
         return name, tuple(label for label, _ in found), tuple({name: value} for _, value in found)
 
     def _read_rest(self) -> dict[str, Any]:
-        """What the visit says besides; somebody else's text is nobody's visit."""
+        """Reads what the visit says besides; a text that is no JSON object says nothing."""
         try:
             rest = json.loads(self.cleaned_data["rest"] or "{}")
         except ValueError:

@@ -1,4 +1,5 @@
-"""What the page of a night's report takes from its address: the day, and what narrows its rows."""
+"""Reads what the page of a night's report takes from its address: the day, and what narrows its
+rows."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class NightForm(ListFilter):
             )
 
     def find_campaign(self) -> Campaign | None:
-        """The one that a link names, if the person may ask about it."""
+        """Finds the campaign that a link names, if the person may ask about it."""
         number = str(self.data.get("campaign", ""))
         if not number.isdecimal() or len(number) > ID_DIGITS:
             return None

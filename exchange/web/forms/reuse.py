@@ -110,7 +110,8 @@ class ValueListForm(SavingForm):
         return upload
 
     def given(self) -> GivenValues | None:
-        """None if the person gave none. Raises `ValidationError` for what cannot be read."""
+        """Reads the values that the person gave; gives None if there are none. Raises
+        `ValidationError` for what cannot be read."""
         upload: UploadedFile[bytes] | None = self.cleaned_data.get("upload")
         text: str = self.cleaned_data.get("text") or ""
         if upload is None and not text.strip():
@@ -146,7 +147,8 @@ class ChangeValuesForm(forms.Form):
         self.rehearsal: Rehearsal | None = None  # of a change that waits for a tick
 
     def values_after(self, value_list: ValueList) -> Values | None:
-        """None where they cannot be read: `change` says why."""
+        """Gives the list's values after the change; None where they cannot be read: `change` says
+        why."""
         try:
             given = read_values(self.cleaned_data["text"])
             wanted = {self.cleaned_data["action"]: given.values}

@@ -1,4 +1,4 @@
-"""How pages write figures of the sample: visits a day, and changes in percent."""
+"""Writes figures of the sample: visits a day, and changes in percent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINUS = "\N{MINUS SIGN}"
 
 @register.filter
 def a_day(visits: float | None) -> str:
-    """Never rounded to none; None: of fewer people than are told."""
+    """Writes visits a day, never rounded to none. None stands for fewer people than are told."""
     if visits is None:
         return f"under {LEAST_PEOPLE} people"
     return say(visits) if visits else "0"
@@ -26,7 +26,7 @@ def a_day(visits: float | None) -> str:
 
 @register.filter
 def change(percent: float) -> str:
-    """With its sign; never rounded to nothing or to everything."""
+    """Writes a change with its sign, never rounded to nothing or to everything."""
     if not percent:
         return "as before"
     sign = "+" if percent > 0 else MINUS
@@ -36,7 +36,7 @@ def change(percent: float) -> str:
 
 @register.simple_tag
 def difference(before: float, after: float) -> str:
-    """Of two figures, in percent where there was something before."""
+    """Writes the difference of two figures, in percent where there was something before."""
     if before:
         return change(100 * (after / before - 1))
     return f"+ {a_day(after)}" if after else "as before"
@@ -44,5 +44,5 @@ def difference(before: float, after: float) -> str:
 
 @register.simple_tag
 def history_of(row: Model) -> str:
-    """The address of what a thing was before."""
+    """Gives the address of what a thing was before."""
     return reverse(KIND_OF_MODEL[str(row._meta.model_name)].url_name("history"), args=[row.pk])

@@ -100,7 +100,8 @@ def offer_to_revert(change: Change, person: User) -> Iterator[Action]:
 
 
 def tell_questions(person: User) -> Iterator[Matter]:
-    """What others ask about edges of the person's organisation: what they named to ask it."""
+    """Tells what others ask about edges of the person's organisation, with what they named to ask
+    it."""
     for question in open_questions(person)[:QUESTIONS_TOLD]:
         booking, asker = question.booking, question.asked_by.organisation
         about = f"{booking.campaign.name} at {booking.publisher.name}"

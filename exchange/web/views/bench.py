@@ -1,5 +1,5 @@
-"""The test bench: a visit is tried on a campaign, edge by edge, before or after it is saved as a
-test. Its form is filled with a visit that matches, or with one from the sample."""
+"""Shows the test bench: a visit is tried on a campaign, edge by edge, before or after it is saved
+as a test. Its form is filled with a visit that matches, or with one from the sample."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ NONE_SAMPLED = "The sample has no visit of these publishers."
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_bench(request: HttpRequest, pk: int) -> HttpResponse:
-    """An htmx request gets the bench alone, everyone else the page with the saved tests."""
+    """Shows the test bench: alone for an htmx request, for everyone else on the page with the saved
+    tests."""
     person, campaign = person_of(request), find_campaign(request, pk)
     context: dict[str, Any] = {"campaign": campaign, "tab": "tests", **try_targeting(campaign)}
     try:
@@ -78,7 +79,8 @@ class Bench:
         self.bookings = list(booked[:BOOKINGS_TRIED])
 
     def answer(self, request: HttpRequest) -> dict[str, Any]:
-        """`do` is the button: what to fill in, which tab to turn to, or simply to try."""
+        """Answers what a button asks for. `do` is the button: what to fill in, which tab to turn
+        to, or simply to try."""
         asked, do = request.POST, request.POST.get("do", "")
         tab = asked.get("tab") if asked.get("tab") in TABS else "form"
         if request.method != "POST" or do == "matching":
@@ -95,7 +97,7 @@ class Bench:
 
     @cached_property
     def rules(self) -> list[Rule]:
-        """The targeting, and the rules of all edges that its bookings may take, each once."""
+        """Lists the targeting, and the rules of all edges that its bookings may take, each once."""
         edges = {edge.pk: edge for one in self.bookings for edge in list_edges(one, self.person)}
         return [self.targeting, *read_edge_rules(edges.values(), self.person, self.catalog)]
 
@@ -203,7 +205,8 @@ class Bench:
 
 
 def make_grid(matrix: Matrix) -> list[tuple[str, list[Any]]] | None:
-    """Two things that vary are rows and columns; more are a list."""
+    """Lays two things that vary out as rows and columns; gives None where a list is better: for
+    more things, or for too many values."""
     if len(matrix.varied) != 2 or len(matrix.varied[1].labels) > GRID_COLUMNS:
         return None
     rows, width = matrix.varied[0].labels, len(matrix.varied[1].labels)

@@ -1,5 +1,5 @@
-"""The paths of a campaign: the ways from a publisher to its advertiser, compared side by side, and
-for a visit the edges that refuse it."""
+"""Shows the paths of a campaign: the ways from a publisher to its advertiser, compared side by
+side, and for a visit the edges that refuse it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PathsForm(forms.Form):
         offer_parties(self, "publisher", Party.objects.publishers())
 
     def clean_visit(self) -> GivenVisit | None:
-        """Of a bid request, its first impression."""
+        """Reads the visit that was pasted; of a bid request, its first impression."""
         text = self.cleaned_data["visit"].replace("\r\n", "\n")
         if not text.strip():
             return None

@@ -1,4 +1,4 @@
-"""The tabs of a campaign beside its targeting: bookings with their offers, and the API."""
+"""Shows the tabs of a campaign beside its targeting: bookings with their offers, and the API."""
 
 from __future__ import annotations
 

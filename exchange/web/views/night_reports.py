@@ -1,5 +1,5 @@
-"""The catalogue of reports, and the page of each of the night's tables: filters in the address, a
-chart, the rows behind it, downloads, and the code that opens it in a notebook."""
+"""Shows the catalogue of reports, and the page of each of the night's tables: filters in the
+address, a chart, the rows behind it, downloads, and the code that opens it in a notebook."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ def read_sort(question: Question) -> Sort:
 
 @require_safe
 def show_picture(request: HttpRequest, slug: str) -> HttpResponse:
-    """The report's chart in small, for the catalogue: its largest bars of the newest night."""
+    """Shows the report's chart in small, for the catalogue: its largest bars of the newest
+    night."""
     person = person_of(request)
     report = find_report(person, slug)
     default = report.choice.default if report.choice else ""
@@ -180,7 +181,7 @@ def attach(name: str) -> dict[str, str]:
 
 
 def read_download(request: HttpRequest, slug: str) -> tuple[Question, Night]:
-    """What the page of the same address shows."""
+    """Reads the question of a download: what the page of the same address shows."""
     person = person_of(request)
     form = read_form(request, find_report(person, slug), person)
     try:
@@ -194,7 +195,7 @@ def read_download(request: HttpRequest, slug: str) -> tuple[Question, Night]:
 
 
 def find_report(person: User, slug: str) -> NightReport:
-    """What is not theirs does not exist for people."""
+    """Finds a report. What is not theirs does not exist for people."""
     report = REPORTS.get(slug)
     if report is None or not may_read(person, report):
         raise Http404("There is no such report.")

@@ -1,4 +1,4 @@
-"""The overlap of campaigns: a matrix of those that the address names, and the same as CSV."""
+"""Shows the overlap of campaigns: a matrix of those that the address names, and the same as CSV."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class OverlapForm(ListFilter):
         return date.fromisoformat(self.chosen["day"]) if "day" in self.chosen else None
 
     def read(self) -> tuple[Overlap | None, bool]:
-        """The matrix, and whether its campaigns were chosen for the person."""
+        """Reads the matrix, and whether its campaigns were chosen for the person."""
         added, publisher = self.chosen.get("campaign"), self.chosen.get("publisher")
         numbers = [*self.numbers, *([added.pk] if added else [])]
         is_ours = not numbers
@@ -165,7 +165,7 @@ def download_overlap(request: HttpRequest) -> HttpResponseBase:
 
 
 def write_csv(overlap: Overlap) -> Iterator[str]:
-    """Every pair in both directions: shares differ."""
+    """Writes every pair in both directions, because shares differ."""
     yield UTF8_MARK + write_lines([CSV_HEAD])
     for one in overlap.campaigns:
         for other in overlap.campaigns:

@@ -1,4 +1,4 @@
-"""The rehearsal beside a form: asked while it is filled in, and nothing is saved."""
+"""Shows the rehearsal beside a form: asked while it is filled in, and nothing is saved."""
 
 from __future__ import annotations
 

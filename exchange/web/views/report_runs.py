@@ -47,7 +47,7 @@ def list_runs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_run(request: HttpRequest, pk: int) -> HttpResponse:
-    """Polled by itself while the run is open."""
+    """Shows a run of the reports. The page polls itself while the run is open."""
     run = get_object_or_404(ReportRun.objects.select_related("requested_by"), pk=pk)
     jobs = list(run.jobs.order_by("day", "pk"))
     is_ours = is_exchange_operator(person_of(request))
@@ -63,8 +63,8 @@ def show_run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def by_day(jobs: list[JobRun], last_day: date) -> Iterator[tuple[date, list[JobRun], bool]]:
-    """Each day with its jobs, and whether it is worth to be open: the last one, and those where
-    something is at work or went wrong."""
+    """Gives each day with its jobs, and whether it is worth being open: the last one, and those
+    where something is at work or went wrong."""
     for day, found in groupby(jobs, key=lambda job: job.day):
         of_day = list(found)
         is_telling = any(job.status in TELLING for job in of_day)
@@ -89,7 +89,8 @@ def start_run(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_progress(request: HttpRequest) -> HttpResponse:
-    """Polled by the page; says when a run ended since the last look, so that it reads anew."""
+    """Shows the runs of now, polled by the page; says when a run ended since the last look, so that
+    the page reads anew."""
     context = runs_context()
     response = render(request, "reports/_runs.html", context)
     seen = request.GET.get("seen")

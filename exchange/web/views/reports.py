@@ -1,5 +1,5 @@
-"""The analyst's page of eligible visits by day, publisher and campaign, its download, and the page
-about why figures differ."""
+"""Shows the analyst's page of eligible visits by day, publisher and campaign, its download, and the
+page about why figures differ."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def download_csv(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def show_figures(request: HttpRequest) -> HttpResponse:
-    """Why the editor, the reports and the servers say different numbers."""
+    """Shows why the editor, the reports and the servers say different numbers."""
     return render(request, "reports/figures.html", {"document": read_document("figures.md")})
 
 

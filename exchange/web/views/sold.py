@@ -1,4 +1,5 @@
-"""What a publisher sells through each of its edges: for its own people, and for the exchange's."""
+"""Shows what a publisher sells through each of its edges: for its own people, and for the
+exchange's."""
 
 from __future__ import annotations
 

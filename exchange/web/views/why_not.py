@@ -1,5 +1,5 @@
-"""Why a campaign does not serve at a publisher, or serves so little: now, or on a counted night;
-and the question to whoever owns the edge that is in the way."""
+"""Shows why a campaign does not serve at a publisher, or serves so little: now, or on a counted
+night; and the question to whoever owns the edge that is in the way."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def list_bookings(campaign: Campaign) -> Any:
 
 
 def choose_booking(bookings: list[Booking], campaign: Campaign, text: str) -> Booking | None:
-    """The one that the address names; else where the campaign lost most, or the first."""
+    """Chooses the booking that the address names; else where the campaign lost most, or the
+    first."""
     by_publisher = {booking.publisher_id: booking for booking in bookings}
     if text:
         found = by_publisher.get(int(text)) if is_id(text) else None
@@ -132,7 +133,7 @@ def describe_now(request: HttpRequest, why: WhyNot, losses: Losses) -> dict[str,
 
 
 def tell_pair(losses: Losses) -> tuple[str, str, float] | None:
-    """Two that together keep most out, where none does so alone."""
+    """Tells the two conditions that together keep most out, where none does so alone."""
     pair = None if losses.blockers else losses.pair
     if pair is None:
         return None
@@ -140,8 +141,8 @@ def tell_pair(losses: Losses) -> tuple[str, str, float] | None:
 
 
 def describe_visits(request: HttpRequest, losses: Losses) -> dict[str, Any]:
-    """Some visits that only the condition in the address keeps out; what they say of what the
-    campaign and readable rules ask for."""
+    """Shows some visits that only the condition in the address keeps out, with what they say of
+    what the campaign and readable rules ask for."""
     key = request.GET.get("visits", "")
     blocker = next((one for one in losses.blockers if one.condition.key == key), None)
     if blocker is None:

@@ -1,1 +1,1 @@
-"""Why-not as a page: the time line drawn, the funnel and the blockers as rows, what was tried."""
+"""Draws why-not as a page: the time line, the funnel and the blockers as rows, what was tried."""

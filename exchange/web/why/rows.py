@@ -1,4 +1,4 @@
-"""The funnel and the blockers as a page lists them, alike for the sample of now and for a night."""
+"""Lists the funnel and the blockers as a page does, alike for the sample of now and for a night."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def draw_days(days: Sequence[Day], step: float) -> list[Tick]:
 
 
 def draw_marks(line: TimeLine, step: float) -> Sequence[DrawnMark]:
-    """Each where its moment is, or just behind the one before."""
+    """Draws each mark where its moment is, or just behind the one before."""
     found: list[DrawnMark] = []
     first = line.days[0].day
     for mark in line.marks:

@@ -1,5 +1,5 @@
-"""What was tried: some conditions dropped, others letting by what misses a value, on the sample;
-and the targeting that would do the same, to go on with in the editor."""
+"""Counts what was tried: some conditions dropped, others letting by what misses a value, on the
+sample; and the targeting that would do the same, to go on with in the editor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Tried:
 
 
 def read_tried(request: HttpRequest, losses: Losses) -> Tried | None:
-    """None if nothing is to be tried. Keys that the booking does not have are passed over."""
+    """Reads what the address says to try; gives None if nothing is. Keys that the booking does not
+    have are passed over."""
     known = {one.key: one for one in [*losses.parts, *losses.rules]}
     dropped = [key for key in request.GET.getlist("without")[:MOST_TRIED] if key in known]
     including = [key for key in request.GET.getlist("include")[:MOST_TRIED] if key in known]
@@ -67,7 +68,8 @@ def write_address(losses: Losses, dropped: list[str], including: list[str]) -> s
 
 
 def write_targeting(own: list[Condition], dropped: list[str], including: list[str]) -> str:
-    """What is dropped stays as a disabled line, so that it can be switched on again."""
+    """Writes the targeting as tried. What is dropped stays as a disabled line, so that it can be
+    switched on again."""
     kept: list[Node] = []
     off = []
     for condition in own:

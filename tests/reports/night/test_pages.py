@@ -25,7 +25,7 @@ from tests.trading import Exchange
 
 @pytest.fixture
 def analyst(client: Client, exchange: Exchange, nights: Path, settings: Settings) -> Client:
-    """Somebody of the exchange, at an empty catalogue."""
+    """Logs in somebody of the exchange, at an empty catalogue."""
     settings.VISIT_LOG_DIR = nights / "visits"
     client.force_login(exchange.operators[Role.ANALYST])
     return client
@@ -44,7 +44,7 @@ def content_of(client: Client, address: str) -> bytes:
 
 
 def write_all(nights: Path, exchange: Exchange) -> None:
-    """A row in every table of the catalogue."""
+    """Writes a row in every table of the catalogue."""
     summer, edge = exchange.campaign.pk, exchange.first_edge.pk
     values: dict[str, Any] = {
         "campaign_id": summer,
@@ -131,7 +131,7 @@ def test_a_day_that_is_counted_again_replaces_itself(
 def test_the_shown_code_opens_what_the_page_shows(
     analyst: Client, exchange: Exchange, nights: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """The cell of the page, that of the notebook, and the one for the reports' folder."""
+    """Runs the cell of the page, that of the notebook, and the one for the reports' folder."""
     summer, winter = exchange.campaign.pk, exchange.rival_campaign.pk
     rows = [reach(summer, 300), reach(winter, 400), reach(summer, 50, 1)]
     write_night(nights, "reach", {"reach": rows})
@@ -155,7 +155,7 @@ def cells_of(client: Client, address: str) -> list[str]:
 
 
 def run_cell(code: str) -> pd.DataFrame:
-    """As a notebook does: the last line is what it shows."""
+    """Runs a cell as a notebook does: the last line is what it shows."""
     *lines, last = code.splitlines()
     space: dict[str, Any] = {}
     exec("\n".join([*lines, f"shown = {last}"]), space)  # noqa: S102, it is what is tested
@@ -212,7 +212,7 @@ def test_parity_shows_whatever_its_table_has(analyst: Client, nights: Path) -> N
 def test_a_publisher_reads_what_is_sold_through_each_of_its_edges(
     client: Client, exchange: Exchange, nights: Path
 ) -> None:
-    """Against sums by hand over the funnels of its bookings."""
+    """Compares with sums by hand over the funnels of its bookings."""
     Booking.objects.create(campaign=exchange.rival_campaign, publisher=exchange.herald.party)
     write_funnel(nights, exchange)
     client.force_login(exchange.herald.people[Role.VIEWER])

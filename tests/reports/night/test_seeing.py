@@ -156,7 +156,8 @@ def test_files_of_the_log_are_named_to_the_exchange_only(exchange: Exchange, nig
 def test_few_users_are_told_to_parties_as_fewer_than_ten(
     exchange: Exchange, nights: Path, client: Client
 ) -> None:
-    """On the page, in the CSV and in the Parquet file; with what would tell them by a division."""
+    """Looks at the page, the CSV and the Parquet file; also at what would tell them by a
+    division."""
     summer = exchange.campaign.pk
     rows = [reach(summer, 9, 1, 18), reach(summer, 10, 7, 30), reach(summer, 0, 28, 0)]
     write_night(nights, "reach", {"reach": rows})
@@ -206,7 +207,7 @@ def test_an_order_by_users_does_not_tell_the_small_ones(exchange: Exchange, nigh
 def test_a_pair_that_has_nearly_all_users_of_one_is_covered(
     exchange: Exchange, nights: Path
 ) -> None:
-    """45 of 50: whoever knows both knows that 5 are not."""
+    """Covers 45 of 50: whoever knows both knows that 5 are not."""
     own = [
         Campaign.objects.create(advertiser=exchange.soda.party, name=f"C{n}", status="live").pk
         for n in range(3)

@@ -36,7 +36,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @pytest.fixture
 def nights(tmp_path: Path, settings: Settings) -> Iterator[Path]:
-    """The reports' folder, empty."""
+    """Gives the reports' folder, empty."""
     settings.REPORT_DIR = tmp_path / "reports"
     tables.look_for_days.cache_clear()
     yield settings.REPORT_DIR
@@ -46,7 +46,7 @@ def nights(tmp_path: Path, settings: Settings) -> Iterator[Path]:
 def write_night(
     out: Path, job: str, written: Mapping[str, Rows], day: date = NIGHT, run: str = "run-1"
 ) -> None:
-    """Each table in two files, if it has two rows."""
+    """Writes each table in two files, if it has two rows."""
     folder = out / job / f"dt={day}"
     committed = {}
     for name, rows in written.items():
@@ -71,7 +71,7 @@ def write_night(
 
 
 def as_table(rows: Rows, part: Rows) -> pa.Table:
-    """With the same columns and types in every part."""
+    """Makes a table with the same columns and types in every part."""
     whole = pa.Table.from_pylist([dict(row) for row in rows])
     fields = [pa.field(each.name, TYPES.get(each.name, each.type)) for each in whole.schema]
     return pa.Table.from_pylist([dict(row) for row in part], pa.schema(fields))
@@ -101,7 +101,7 @@ def step(booking: int, campaign: int, number: int, name: str, *counts: int) -> d
 
 
 def write_funnel(out: Path, exchange: Exchange) -> None:
-    """Summer loses visits at the first edge, Winter (booking 902) at its own targeting."""
+    """Lets Summer lose visits at the first edge, Winter (booking 902) at its own targeting."""
     edge, middle = exchange.first_edge.pk, exchange.middle_edge.pk
     summer, winter = exchange.campaign.pk, exchange.rival_campaign.pk
     rows = [

@@ -60,7 +60,7 @@ def head(path: str = PATH, length: int = len(BODY), key: str = KEY) -> bytes:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Until the other side closes."""
+    """Reads until the other side closes."""
     parts = []
     while part := connection.recv(65_536):
         parts.append(part)
@@ -68,7 +68,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def read_answer(connection: socket.socket) -> bytes:
-    """One, which has a length."""
+    """Reads one answer, which has a length."""
     answer = b""
     while b"\r\n\r\n" not in answer:
         answer += connection.recv(65_536)
@@ -99,7 +99,8 @@ def test_byte_by_byte_is_answered(server: EligibilityServer) -> None:
 
 
 def test_who_does_not_finish_is_told_so_in_time(server: EligibilityServer) -> None:
-    """Also who sends a byte now and then; who sends nothing may keep the connection for longer."""
+    """Shows it also for who sends a byte now and then; who sends nothing may keep the connection
+    for longer."""
     unfinished = [
         b"POST /api",
         head()[:-4],
@@ -237,7 +238,7 @@ def test_what_nobody_waits_for_is_not_computed(
 
 
 def test_who_sends_no_more_still_gets_a_long_answer(server: EligibilityServer) -> None:
-    """Asked whether it is still there, in the form that every client reads over."""
+    """Asks whether the client is still there, in the form that every client reads over."""
     with closing(connect(server)) as connection:
         connection.sendall(long_batch())
         connection.shutdown(socket.SHUT_WR)
@@ -250,7 +251,7 @@ def test_who_sends_no_more_still_gets_a_long_answer(server: EligibilityServer) -
 def test_a_reader_that_takes_nothing_is_not_written_to_for_ever(
     server: EligibilityServer,
 ) -> None:
-    """It asks for some hundred megabytes and reads none of them: the process stays small."""
+    """Asks for some hundred megabytes and reads none of them: the process stays small."""
     before = resident_megabytes(server)
     with ExitStack() as stack:
         for _ in range(20):
@@ -273,8 +274,8 @@ def resident_megabytes(server: EligibilityServer) -> float:
 
 
 def test_a_batch_does_not_hold_up_others(server: EligibilityServer) -> None:
-    """While forty visits with all their campaigns are answered, others are too; on a machine that
-    does other things perhaps not while the first such batch is."""
+    """Shows that others are answered while forty visits with all their campaigns are; on a machine
+    that does other things perhaps not while the first such batch is."""
     assert any(count_answers_during_a_batch(server) > 2 for _ in range(5))
 
 
@@ -304,7 +305,8 @@ def count_answers_during_a_batch(server: EligibilityServer) -> int:
 
 
 def test_silent_crowds_cost_others_nothing(server: EligibilityServer) -> None:
-    """More unfinished requests than are allowed: the oldest have to go, all others are answered."""
+    """Sends more unfinished requests than are allowed: the oldest have to go, all others are
+    answered."""
     unfinished = [b"POST /api", head()[:-2], head() + b"{", head(key="") + b"{"]
     count = LIMITS.most_late_per_address + 100
     for sent in unfinished:
@@ -396,7 +398,7 @@ def test_wrk_asks(server: EligibilityServer, tmp_path: Path) -> None:
 
 
 def test_a_long_batch_is_not_told_afterwards_that_it_was_late(server: EligibilityServer) -> None:
-    """Its head came in two pieces, so that it was waited for."""
+    """Sends the head in two pieces, so that it was waited for."""
     batch = json.dumps({"requests": [{"visit": {}, "limit": 1}] * 500}).encode()
     sent = head(path=BATCH_PATH, length=len(batch)) + batch
     with closing(connect(server)) as connection:
@@ -429,7 +431,7 @@ def test_a_batch_with_too_long_an_answer_is_refused(server: EligibilityServer) -
 
 
 def test_pipelined_floods_leave_others_their_turn(server: EligibilityServer) -> None:
-    """A client that asks as fast as it can: others are answered between its requests."""
+    """Asks as fast as a client can: others are answered between its requests."""
     flood = b"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n" * 2_000
     is_over = threading.Event()
 
@@ -469,7 +471,7 @@ def test_a_slow_reader_of_a_last_answer_gets_all_of_it(server: EligibilityServer
 def test_a_file_that_shrinks_while_it_is_sent_breaks_the_connection(
     server: EligibilityServer,
 ) -> None:
-    """Nothing of a later answer may stand in its place."""
+    """Shows that nothing of a later answer stands in its place."""
     live = server.directory.read_manifest()
     assert live is not None
     path = server.directory.folder(live.snapshot_id) / "catalog.json"

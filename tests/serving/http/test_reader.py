@@ -41,7 +41,7 @@ class OneDoor:
 
 class OpenDoor(Door):
     def admit(self, request: Request) -> None:
-        """Everybody."""
+        """Lets everybody in."""
 
 
 def reader(door: Route | None = None) -> RequestReader:
@@ -133,7 +133,8 @@ BODIES = st.one_of(st.binary(max_size=110), st.sampled_from([b"\r\n\r\n", b"7\r\
 def test_heads_that_come_again_are_read_as_the_first_time(
     requests: list[tuple[bytes, bytes, int, bytes]],
 ) -> None:
-    """Those that come by themselves may be known from the one before; those in one piece not."""
+    """Shows it for heads that come by themselves, which may be known from the one before, and for
+    those in one piece."""
     pieces = [
         head % max(len(body) + more, 0) + body + behind for head, body, more, behind in requests
     ]
@@ -341,7 +342,8 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_has_no_end_is_cut_off(name: str) -> None:
-    """The parser would keep it all, and take the longer for each piece the more it has."""
+    """Cuts it off, because the parser would keep it all, and take the longer for each piece the
+    more it has."""
     start, piece, status = ENDLESS[name]
     read = reader()
     read.feed(start)
