@@ -153,6 +153,13 @@ def read_moments(text: str, zone: timezone | ZoneInfo | None) -> list[tuple[str,
     return list(found.items())
 
 
+def whole_minute(moment: datetime, starts_at: datetime) -> datetime:
+    """Gives the minute of a moment, as fields show it. In the minute in which a flight starts, and
+    after its start, that is the next one: the minute itself began before the flight."""
+    minute = moment.replace(second=0, microsecond=0)
+    return minute + timedelta(minutes=1) if minute < starts_at <= moment else minute
+
+
 def write_moment(moment: datetime, zone: timezone | ZoneInfo | None) -> str:
     return moment.astimezone(zone or UTC).strftime(MOMENT)
 

@@ -70,6 +70,20 @@ def test_asks_only_for_what_the_campaign_and_its_path_ask_for(
     }
 
 
+def test_a_campaign_is_in_flight_in_the_minute_in_which_it_starts(
+    alice: User, booked: Campaign, log_in: LogIn
+) -> None:
+    """Fields show minutes, and the minute began before a flight that starts now."""
+    Campaign.objects.filter(pk=booked.pk).update(
+        expression="user.age >= 18", starts_at=datetime.now(UTC)
+    )
+    browser = log_in(alice)
+    [suggested] = browser.get(f"/campaigns/{booked.pk}/tests/").context["tried"]
+    given = v(user__age="30", site__cat="news")
+    [now] = try_on(browser, booked, time="", **given).context["tried"]
+    assert suggested.held == now.held == ()
+
+
 def test_begins_with_a_visit_that_passes(alice: User, booked: Campaign, log_in: LogIn) -> None:
     context = log_in(alice).get(f"/campaigns/{booked.pk}/tests/").context
     [tried] = context["tried"]

@@ -25,6 +25,7 @@ from exchange.web.bench_texts import (
     read_alternatives,
     read_moments,
     read_zone,
+    whole_minute,
     write_moment,
     write_offset,
     write_value,
@@ -102,6 +103,7 @@ class BenchForm(forms.Form):
         self.catalog = catalog
         self.problems: tuple[TextProblem, ...] = ()
         self.to_try: ToTry | None = None
+        self._starts_at = campaign.starts_at
         self._offer(campaign)
 
     def _offer(self, campaign: Campaign) -> None:
@@ -166,7 +168,7 @@ class BenchForm(forms.Form):
         except BadTextError as error:
             self.add_error("time", str(error))
             return []
-        now = datetime.now(UTC).replace(second=0, microsecond=0)
+        now = whole_minute(datetime.now(UTC), self._starts_at)
         return found or [(write_moment(now, zone), now)]
 
     def _clock(

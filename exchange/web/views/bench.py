@@ -29,6 +29,7 @@ from exchange.reading.combinations import Matrix, try_combinations
 from exchange.reading.sampled import draw_passing
 from exchange.reading.trying import NOWHERE, Tried, try_visit
 from exchange.serving.visits import stamp
+from exchange.web.bench_texts import whole_minute
 from exchange.web.forms.bench import BenchForm, ToTry, fill_fields
 from exchange.web.views.campaign_tabs import find_campaign, try_targeting
 from exchange.web.views.listing import person_of
@@ -114,7 +115,8 @@ class Bench:
 
     def suggest(self, bookings: list[Booking]) -> tuple[ToTry, str]:
         """Takes the first booking whose rules can be passed."""
-        at = max(datetime.now(UTC), self.campaign.starts_at).replace(second=0, microsecond=0)
+        starts_at = self.campaign.starts_at
+        at = whole_minute(max(datetime.now(UTC), starts_at), starts_at)
         for booking in bookings or [None]:  # type: ignore[list-item]
             edges = list_edges(booking, self.person) if booking else []
             rules = [self.targeting, *read_edge_rules(edges, self.person, self.catalog)]
