@@ -63,6 +63,8 @@ class PlainDay:
             self._sold[link.seller_id].append((edge_name(link.edge_id), link.buyer_id))
         self._party_of = {party.seller_id: pk for pk, party in market.parties.items()}
         self._truths: dict[tuple[str, str], list[Truth]] = {}
+        self._reached: dict[tuple[str, int, int], frozenset[int]] = {}
+        self._asked: dict[str, list[dict[str, Any]]] = {}
 
     def _parse(self, text: str) -> Expression:
         return parse(text, self._catalog, definitions=self._definitions)
@@ -76,37 +78,44 @@ class PlainDay:
                 found: list[Truth] = [self._is_open(text, publisher, n) for n in range(len(visits))]
             else:
                 expression = self._parse(text)
-                found = [expression.evaluate(as_asked(visit)) for visit in visits]
+                found = [expression.evaluate(visit) for visit in self._ask(publisher)]
             self._truths[key] = found
         return self._truths[key]
 
-    def _is_open(
-        self, reach: str, publisher: str, number: int, forced: Mapping[str, bool] | None = None
-    ) -> bool:
+    def _ask(self, publisher: str) -> list[dict[str, Any]]:
+        if publisher not in self._asked:
+            self._asked[publisher] = list(map(as_asked, self.visits[publisher]))
+        return self._asked[publisher]
+
+    def _is_open(self, reach: str, publisher: str, number: int) -> bool:
         """Whether edges that are true of a visit lead to the advertiser in so many hops."""
         advertiser, hops = map(int, reach.removeprefix(REACH).split("."))
+        key = publisher, number, hops
+        if key not in self._reached:
+            self._reached[key] = self._walk(*key, {})
+        return advertiser in self._reached[key]
+
+    def _walk(
+        self, publisher: str, number: int, hops: int, forced: Mapping[str, bool]
+    ) -> frozenset[int]:
+        """Finds the parties that a visit comes to, with an edge forced to be open or not."""
         there = {self._party_of[publisher]}
         for _ in range(hops):
             there |= {
                 buyer
                 for party in there
                 for edge, buyer in self._sold[party]
-                if self._is_passed(edge, publisher, number, forced or {})
+                if forced.get(edge, self.truths(f"@{edge}", publisher)[number] is True)
             }
-        return advertiser in there
-
-    def _is_passed(
-        self, edge: str, publisher: str, number: int, forced: Mapping[str, bool]
-    ) -> bool:
-        return forced.get(edge, self.truths(f"@{edge}", publisher)[number] is True)
+        return frozenset(there)
 
     def decides(self, booking: PlainBooking, edge: str, number: int) -> bool:
         """Whether an edge alone says if some path of a visit is open."""
-        reach = f"@{booking.steps[0]}"
-        one, other = (
-            self._is_open(reach, booking.publisher, number, {edge: forced})
-            for forced in (True, False)
+        advertiser, hops = map(int, booking.steps[0].removeprefix("reach.").split("."))
+        walks = (
+            self._walk(booking.publisher, number, hops, {edge: forced}) for forced in (True, False)
         )
+        one, other = (advertiser in there for there in walks)
         return one != other
 
     def passing(self, conditions: Iterable[str], publisher: str) -> set[int]:

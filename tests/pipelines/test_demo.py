@@ -56,12 +56,10 @@ def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Demo
     snapshot = directory.folder(write_exchange(directory, market))
     named = {n: replace(p, domain=graph.parties[n].domain) for n, p in market.parties.items()}
     write_graph(snapshot, replace(market, parties=named))
-    rows = make_day(open_source(SEED, VISITS), DAY).sort_by("publisher.id").to_pylist()
-    schema = make_day(open_source(SEED, 1), DAY).schema
-    for number in range(2):
-        half = len(rows) // 2
-        part = rows[half:] if number else rows[:half]
-        history.log(DAY, part, schema=schema, part=number)
+    log = make_day(open_source(SEED, VISITS), DAY).sort_by("publisher.id")
+    rows, half = log.to_pylist(), log.num_rows // 2
+    for number, part in enumerate((rows[:half], rows[half:])):
+        history.log(DAY, part, schema=log.schema, part=number)
     jobs = [import_module(f"pipelines.{name}").JOB for name in DAY_JOBS if name != "parity"]
     done = list(run_jobs(spark, history.order(snapshot, DAY), jobs))
     assert [(one.job, one.error) for one in done] == [(job.name, "") for job in jobs]
@@ -176,7 +174,7 @@ def test_bottlenecks(night: DemoNight) -> None:
     found = {(row["booking_id"], row["edge"]): (row["depending"], row["blocked"]) for row in rows}
     edges = [f"edge.{number}" for number, each in enumerate(night.graph.edges, 1) if each.is_active]
     on_any = [each for each in plain.bookings if each.steps[0].startswith("reach.")]
-    for each in on_any[:: ONE_IN * 5]:
+    for each in on_any[:: ONE_IN * 10]:
         fitting = plain.passing([each.own], each.publisher)
         for edge in edges:
             needing = [number for number in fitting if plain.decides(each, edge, number)]
@@ -196,7 +194,9 @@ def test_bottlenecks(night: DemoNight) -> None:
 
 def test_overlap(night: DemoNight) -> None:
     plain = night.plain
-    alone, shared, users = {}, {}, {}
+    alone: dict[tuple[str, int], tuple[int, int, int]] = {}
+    shared: dict[tuple[str, int, int], int] = {}
+    users: dict[tuple[str, int], set[str]] = {}
     for publisher, visits in plain.visits.items():
         taken = {
             each.campaign_id: plain.eligible[each]
