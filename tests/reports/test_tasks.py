@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.test import Client as TestClient
+from django.test import Client as Browser
 from django.urls import reverse
 
 from exchange.accounts.models import User
@@ -64,16 +64,18 @@ def answers(history: History, herald: Party) -> Path:
     ):
         for country in ("DEU", "USA"):
             assert client.ask({"geo.country": country}).status == 200
-    (today,) = log.glob("dt=*")
-    shutil.copytree(today, log / f"dt={SECOND}")
-    (file,) = today.rename(log / f"dt={FIRST}").glob("*.parquet")
-    plant_mismatch(file)
+    files = sorted(log.glob("dt=*/*.parquet"))
+    for day in (FIRST, SECOND):
+        (log / f"dt={day}").mkdir()
+        for file in files:
+            shutil.copy(file, log / f"dt={day}" / file.name)
+    plant_mismatch(log / f"dt={FIRST}" / files[-1].name)
     return log
 
 
 @pytest.mark.usefixtures("celery_worker_process", "answers")
 def test_the_worker_counts_what_an_analyst_asked_for(
-    carol: User, campaign: Campaign, client: TestClient
+    carol: User, campaign: Campaign, client: Browser
 ) -> None:
     """And tells what an ad server answered wrong, which is no reason to load nothing."""
     asked = services.request_run(first_day=FIRST, last_day=SECOND, requested_by=carol)
