@@ -245,8 +245,8 @@ def test_truths(night: DemoNight) -> None:
     values = night.table("truth_rates", "list_values")
     assert len(values) > 1_000
     for row in values[::ONE_IN]:
-        found = [plain.truths(row["condition"], at).count(True) for at in plain.visits]
-        assert row["true_visits"] == sum(found), row
+        seen = [plain.truths(row["condition"], at).count(True) for at in plain.visits]
+        assert row["true_visits"] == sum(seen), row
 
 
 def test_the_data_and_its_rows(night: DemoNight) -> None:
