@@ -31,7 +31,7 @@ from tests.serving.conftest import running_server
 from tests.serving.published import HERALD_KEY, LATER, SCOPES
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 600
 
 
 @pytest.fixture
