@@ -21,13 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
-from bench.demo_exchange import DEMO, SEED, ExchangeSize, make_market, open_exchange
+from bench.demo_exchange import (
+    BOOKINGS_100K,
+    DEMO,
+    SEED,
+    ExchangeSize,
+    make_market,
+    open_exchange,
+)
 from bench.spark_rivals import DUCKDB, SPARK, NoSqlError, write_sql
 from bench.workloads import CACHE
 from exchange.demo.graph import build_graph
@@ -42,6 +50,7 @@ from pipelines.day_jobs import DayJob, run_jobs
 from pipelines.matching import SnapshotSource
 from pipelines.session import start_session
 from targeting import Expression, ExpressionError, parse
+from targeting.visit_log import PUBLISHER
 
 VISITS, SOME_VISITS, FEW_VISITS = 1_000_000, 250_000, 2_000
 SQL_VISITS = 100_000
@@ -56,11 +65,14 @@ def main() -> None:
     day = datetime.now(UTC).date() - timedelta(days=1)
     logs = {count: write_log(count) for count in (VISITS, SOME_VISITS)}
     order = make_order(logs[VISITS], open_folder(DEMO))
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"# Spark: a day of {VISITS:,} visits of the demo's log, {day}\n")
+    print(f"Load average of the machine when it began, over 1, 5 and 15 minutes: {load}.\n")
     with session("local[2]") as spark:
         measured = measure_jobs(spark, order)
         tell_jobs(measured)
-        tell_rivals(spark, logs[VISITS], measured)
+        duckdb_rate = tell_rivals(spark, logs[VISITS], measured)
+        tell_large(spark, duckdb_rate)
         fewer = make_order(logs[SOME_VISITS], order.snapshot)
         narrower = make_order(logs[SOME_VISITS], open_folder(QUARTER))
         rows = {
@@ -81,13 +93,13 @@ class Cost:
     wall: float
 
 
-def write_log(count: int) -> Path:
+def write_log(count: int, size: ExchangeSize = DEMO) -> Path:
     """Writes a day of at least so many visits, sorted by publisher, in two files."""
     day = datetime.now(UTC).date() - timedelta(days=1)
-    folder = CACHE / f"visits-{count}"
+    folder = CACHE / f"visits-{count}-{size.name.replace(' ', '-')}"
     target = folder / f"dt={day}"
     if not target.exists():
-        rows = make_day(open_source(SEED, count), day).sort_by("publisher.id")
+        rows = spread(make_day(open_source(SEED, count), day), size).sort_by("publisher.id")
         shutil.rmtree(folder, ignore_errors=True)
         aside = folder / "_aside"
         aside.mkdir(parents=True)
@@ -97,6 +109,16 @@ def write_log(count: int) -> Path:
             pq.write_table(part, path, compression="zstd", row_group_size=20_000)
         aside.rename(target)
     return folder
+
+
+def spread(rows: pa.Table, size: ExchangeSize) -> pa.Table:
+    """Spreads the demo's visits over the publishers of a larger exchange."""
+    if size == DEMO:
+        return rows
+    graph = build_graph(SEED, size.graph)
+    sellers = [graph.parties[place].seller_id for place in graph.publishers]
+    chosen = pa.array(sellers).take(pa.array(np.arange(rows.num_rows) % len(sellers)))
+    return rows.set_column(rows.schema.get_field_index(PUBLISHER), PUBLISHER, chosen)
 
 
 def open_folder(size: ExchangeSize) -> Path:
@@ -203,7 +225,8 @@ def tell_jobs(measured: Mapping[str, Cost]) -> None:
     print(flush=True)
 
 
-def tell_rivals(spark: SparkSession, log: Path, measured: Mapping[str, Cost]) -> None:
+def tell_rivals(spark: SparkSession, log: Path, measured: Mapping[str, Cost]) -> float:
+    """Tells how fast others are, and gives back DuckDB's evaluations per second."""
     texts = choose_campaigns()
     rows = read_some(log)
     source = SnapshotSource.of(open_folder(DEMO), is_shipped=False)
@@ -217,10 +240,7 @@ def tell_rivals(spark: SparkSession, log: Path, measured: Mapping[str, Cost]) ->
         "Spark SQL, `count_if`": rate_spark_sql(spark, texts, rows),
         "row-wise Python function": rate_function(spark, texts, rows),
     }
-    print("| | evaluations per second and core | beside DuckDB |\n|---|---|---|")
-    for name, rate in found.items():
-        times = rate / found["DuckDB, `count_if`"]
-        print(f"| {name} | {rate:,.0f} | {times:,.3g} |")
+    tell_rates(found, found["DuckDB, `count_if`"])
     print(
         f"\nOurs: {bookings:,} bookings with their paths, any-path ones included, by country and "
         f"device, with people. The others: {len(texts)} campaigns that SQL can express, without "
@@ -228,6 +248,32 @@ def tell_rivals(spark: SparkSession, log: Path, measured: Mapping[str, Cost]) ->
         f"{FEW_VISITS:,}; all three counted the same.\n",
         flush=True,
     )
+    return found["DuckDB, `count_if`"]
+
+
+def tell_rates(rates: Mapping[str, float], bar: float) -> None:
+    print("| | evaluations per second and core | beside DuckDB |\n|---|---|---|")
+    for name, rate in rates.items():
+        print(f"| {name} | {rate:,.0f} | {rate / bar:,.4g} |")
+
+
+def tell_large(spark: SparkSession, bar: float) -> None:
+    """Tells the same of an exchange of many publishers; DuckDB's rate does not depend on it."""
+    folder = open_folder(BOOKINGS_100K)
+    order = make_order(write_log(SOME_VISITS, BOOKINGS_100K), folder)
+    reading = measure(spark, lambda: read_only(spark, order))
+    whole = time_jobs(spark, order)
+    evaluations = SOME_VISITS * len(SnapshotSource.of(folder, is_shipped=False).open().snapshot)
+    own = whole.processor - reading.processor
+    tell_rates(
+        {
+            "`eligibility`, end to end": evaluations / whole.processor,
+            "without Spark's reading and transfer": evaluations / own,
+        },
+        bar,
+    )
+    publishers = len(build_graph(SEED, BOOKINGS_100K.graph).publishers)
+    print(f"\n{BOOKINGS_100K.name}, {publishers} publishers, {SOME_VISITS:,} visits.\n", flush=True)
 
 
 def choose_campaigns() -> dict[str, Expression]:

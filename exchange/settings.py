@@ -23,6 +23,8 @@ SNAPSHOT_DIR = env_path("TREELINE_SNAPSHOT_DIR", VAR_DIR / "snapshots")
 SNAPSHOT_STORE = env_text("TREELINE_SNAPSHOT_STORE")
 VISIT_LOG_DIR = env_place("TREELINE_VISIT_LOG_DIR", VAR_DIR / "visits")
 REPORT_DIR = env_place("TREELINE_REPORT_DIR", VAR_DIR / "reports")
+# Where ad servers keep a sample of their answers, and what those were given with.
+ANSWER_LOG_DIR = env_path("TREELINE_ANSWER_LOG_DIR", VAR_DIR / "answers")
 # Figures of fewer users are told as "< 10" to whoever trades on the exchange; 0: all are told.
 LEAST_USERS_TOLD = env_int("TREELINE_LEAST_USERS", 10)
 # Builds read it, so it is on a disk of theirs wherever the reports are.

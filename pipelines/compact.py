@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from pipelines.log_days import LogDays
-from pipelines.session import EXIT_UNABLE, JavaMissingError, start_session
+from pipelines.session import EXIT_UNABLE, JavaMissingError, running_session
 from pipelines.visit_log import is_part, read_files
 from targeting.visit_log import INCOMING
 
@@ -46,16 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if days < 1:
         parser.error(f"the last day {asked.last_day} is before the first {asked.first_day}")
     try:
-        spark = start_session(name=f"compact {asked.first_day}", master=asked.master)
+        with running_session(name=f"compact {asked.first_day}", master=asked.master) as spark:
+            for offset in range(days):
+                done = compact_day(spark, asked.visits, asked.first_day + timedelta(days=offset))
+                print(json.dumps(asdict(done)), flush=True)
     except JavaMissingError as error:
         print(error, file=sys.stderr)
         return EXIT_UNABLE
-    try:
-        for offset in range(days):
-            done = compact_day(spark, asked.visits, asked.first_day + timedelta(days=offset))
-            print(json.dumps(asdict(done)), flush=True)
-    finally:
-        spark.stop()
     return 0
 
 

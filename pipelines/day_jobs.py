@@ -29,7 +29,7 @@ from pyspark.sql.types import StructType
 from pipelines.asking import Question
 from pipelines.day_input import DayInput, DayOrder
 from pipelines.matching import INDEX_FILE
-from pipelines.session import EXIT_UNABLE, PACKAGE, JavaMissingError, start_session
+from pipelines.session import EXIT_UNABLE, PACKAGE, JavaMissingError, running_session
 from pipelines.visit_log import column
 from targeting.report_tables import Manifest
 
@@ -40,6 +40,10 @@ DONE, NO_LOG, FAILED = "done", "no_log", "failed"
 Tables = Mapping[str, DataFrame]
 # Of a table; of one with the log's columns it depends on the catalogue.
 Schema = StructType | Callable[[DayInput], StructType]
+
+
+class FoundWrongError(Exception):
+    """Fails a job by what it found; its text is for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +89,18 @@ def main(jobs: Sequence[DayJob], arguments: Sequence[str] | None, *, program: st
     orders, is_bound = parse_orders(arguments, program)
     if is_bound:
         threading.Thread(target=end_with_stdin, daemon=True).start()
+    done = []
     try:
-        spark = start_session(name=f"{program} {orders[0].day}", master=orders[0].master)
-    except JavaMissingError as error:
-        print(error, file=sys.stderr)
-        return EXIT_UNABLE
-    try:
-        done = []
-        with telling_progress(spark.sparkContext):
+        with (
+            running_session(name=f"{program} {orders[0].day}", master=orders[0].master) as spark,
+            telling_progress(spark.sparkContext),
+        ):
             for one in run_orders(spark, orders, jobs):
                 say(asdict(one))
                 done.append(one)
-    finally:
-        spark.stop()
+    except JavaMissingError as error:
+        print(error, file=sys.stderr)
+        return EXIT_UNABLE
     return EXIT_FAILED if any(one.status == FAILED for one in done) else 0
 
 
@@ -172,7 +175,8 @@ def run_job(day: DayInput, job: DayJob) -> JobDone:
             return JobDone(job.name, str(day.day), NO_LOG, day.index.snapshot_id)
         manifest = replace_day(day, job, started)
     except Exception as error:  # whatever it is, the line says it
-        said = f"{type(error).__name__}: {error}"
+        is_told = isinstance(error, FoundWrongError)
+        said = str(error) if is_told else f"{type(error).__name__}: {error}"
         print(said, file=sys.stderr)
         return JobDone(job.name, str(day.day), FAILED, day.index.snapshot_id, error=said[:2000])
     return JobDone(

@@ -3,7 +3,7 @@ what is dead.
 
     expected   campaign, day: level x weekday, with an interval
     errors     campaign, and null for all: WAPE of the forecast of a week ago against the week
-    dead       campaigns, edges and conditions that nothing matched in the 28 days
+    dead       campaigns, edges, conditions and values of lists that nothing matched in the 28 days
 
 The level of a campaign is its mean over 28 days, each day divided by its weekday's factor, which is
 the whole exchange's. No machine learning. Reads what `eligibility` and `truth_rates` wrote; a day
@@ -64,7 +64,9 @@ def compute(day: DayInput) -> Tables:
     return {
         "expected": expect(counts, day.day),
         "errors": measure_errors(day, counts),
-        "dead": find_dead_campaigns(counts).union(find_dead_conditions(day)),
+        "dead": find_dead_campaigns(counts)
+        .union(find_dead_conditions(day))
+        .union(find_dead_values(day)),
     }
 
 
@@ -145,14 +147,25 @@ def find_dead_campaigns(counts: DataFrame) -> DataFrame:
 
 def find_dead_conditions(day: DayInput) -> DataFrame:
     """Finds edges, and predicates of edges and campaigns, that were never true."""
-    days = days_until(day.day, DAYS)
-    store = day.store(truth_rates.NAME)
-    found = store.read_days(days, truth_rates.TABLE, truth_rates.CONDITIONS)
-    sums = found.groupBy("kind", "condition").agg(
+    rows = read_truths(day, truth_rates.TABLE, truth_rates.CONDITIONS)
+    return find_never_true(rows, column("kind"))
+
+
+def find_dead_values(day: DayInput) -> DataFrame:
+    """Finds values of lists that no visit had."""
+    rows = read_truths(day, truth_rates.VALUES_TABLE, truth_rates.LIST_VALUES)
+    return find_never_true(rows, sf.lit("value"))
+
+
+def read_truths(day: DayInput, table: str, schema: StructType) -> DataFrame:
+    return day.store(truth_rates.NAME).read_days(days_until(day.day, DAYS), table, schema)
+
+
+def find_never_true(rows: DataFrame, kind: Column) -> DataFrame:
+    sums = rows.groupBy(kind.alias("kind"), column("condition").alias("name")).agg(
         sf.sum("true_visits").alias("visits"), sf.count("*").cast("int").alias("days_counted")
     )
-    dead = sums.where(column("visits") == 0)
-    return dead.select("kind", column("condition").alias("name"), "days_counted")
+    return sums.where(column("visits") == 0).drop("visits")
 
 
 JOB = DayJob(NAME, {"expected": EXPECTED, "errors": ERRORS, "dead": DEAD}, compute, looks_back=True)

@@ -6,7 +6,8 @@
     samples       20 visits of each of a booking's three largest blockers
     bottlenecks   booking on any path, edge: visits that cannot do without it (docs/tables.md)
     edges         edge: visits that came to it on fixed paths, each once, and what became of them;
-                  the same summed up over bookings, and how many of them it harms
+                  the same summed up over bookings, and how many of them it harms; and over bookings
+                  on any path: visits that come to nothing but this edge, passed and lost
 
 A booking's first step has the visits at its publisher that carry what is required; then come the
 edges of its path in their order, or whether any path is open, and last the campaign.
@@ -79,15 +80,19 @@ REACHED = [
     StructField("visits_lost_to_false", LongType()),
     StructField("visits_lost_to_unknown", LongType()),
 ]
-EDGES = StructType(
-    [
-        StructField("edge", StringType()),
-        StructField("bookings", LongType()),
-        StructField("bookings_harmed", LongType()),
-        *COUNTS,
-        *REACHED,
-    ]
-)
+ON_FIXED = [
+    StructField("bookings", LongType()),
+    StructField("bookings_harmed", LongType()),
+    *COUNTS,
+]
+ON_ANY = [
+    StructField("any_path_bookings", LongType()),
+    StructField("any_path_harmed", LongType()),
+    StructField("any_path_came", LongType()),
+    StructField("any_path_passed", LongType()),
+    StructField("any_path_lost", LongType()),
+]
+EDGES = StructType([StructField("edge", StringType()), *ON_FIXED, *REACHED, *ON_ANY])
 # What workers find: rows of STEPS, BLOCKERS, BOTTLENECKS or, without a booking, of EDGES.
 FOUND = StructType(
     [
@@ -106,12 +111,13 @@ def compute(day: DayInput) -> Tables:
     found = day.found(NAME)
     steps = day.keep(sum_steps(found))
     blockers = day.keep(sum_blockers(found))
+    bottlenecks = day.keep(sum_bottlenecks(found))
     return {
         "steps": steps,
         "blockers": blockers,
         "samples": choose_samples(blockers),
-        "bottlenecks": sum_bottlenecks(found),
-        "edges": sum_edges(steps).join(sum_reached(found), "edge", "left"),
+        "bottlenecks": bottlenecks,
+        "edges": join_edges(sum_edges(steps), sum_reached(found), sum_any_path(bottlenecks)),
     }
 
 
@@ -277,6 +283,30 @@ def sum_edges(steps: DataFrame) -> DataFrame:
         sf.sum(is_harmed.cast("long")).alias("bookings_harmed"),
         *[sf.sum(each.name).alias(each.name) for each in COUNTS],
     )
+
+
+def sum_any_path(bottlenecks: DataFrame) -> DataFrame:
+    """Sums up over bookings on any path the visits that cannot do without the edge. It harms a
+    booking that would get more visits if it were open."""
+    depending, blocked = sf.sum("depending"), sf.sum("blocked")
+    return bottlenecks.groupBy("edge").agg(
+        sf.count("*").alias("any_path_bookings"),
+        sf.sum((column("blocked") > 0).cast("long")).alias("any_path_harmed"),
+        (depending + blocked).alias("any_path_came"),
+        depending.alias("any_path_passed"),
+        blocked.alias("any_path_lost"),
+    )
+
+
+def join_edges(fixed: DataFrame, reached: DataFrame, any_path: DataFrame) -> DataFrame:
+    """Joins what is known of edges: zeros of what none of their bookings has. Visits that could not
+    be followed to an edge stay unknown."""
+    joined = fixed.join(reached, "edge", "left").join(any_path, "edge", "full")
+    is_passed_over = column("bookings").isNull()
+    for each in REACHED:
+        known = sf.when(is_passed_over, 0).otherwise(column(each.name))
+        joined = joined.withColumn(each.name, known)
+    return joined.fillna(0, [each.name for each in (*ON_FIXED, *ON_ANY)])
 
 
 JOB = DayJob(

@@ -29,7 +29,7 @@ from pyspark.storagelevel import StorageLevel
 from pipelines.bid_lines import LineError, LineReader, Said
 from pipelines.log_days import LogDays
 from pipelines.partitions import DayStore
-from pipelines.session import EXIT_UNABLE, JavaMissingError, start_session
+from pipelines.session import EXIT_UNABLE, JavaMissingError, running_session
 from pipelines.visit_log import column
 from targeting import Catalog
 from targeting.visit_log import LogColumns, Salts
@@ -70,14 +70,11 @@ class Ingested:
 def main(arguments: Sequence[str] | None = None) -> int:
     job, master = parse_job(arguments)
     try:
-        spark = start_session(name=f"ingest {job.day}", master=master)
+        with running_session(name=f"ingest {job.day}", master=master) as spark:
+            print(json.dumps(asdict(run(spark, job))), flush=True)
     except JavaMissingError as error:
         print(error, file=sys.stderr)
         return EXIT_UNABLE
-    try:
-        print(json.dumps(asdict(run(spark, job))), flush=True)
-    finally:
-        spark.stop()
     return 0
 
 
@@ -130,7 +127,8 @@ def run(spark: SparkSession, job: Job) -> Ingested:
     size = sum(days.files.size_of(path) for path in found.inputFiles())
     staged = days.stage(job.day, [choose_visits(found, job)], size)
     try:
-        reasons = count_reasons(refused.write(LINES, choose_refused(found)))
+        refused.write(LINES, choose_refused(found))
+        reasons = count_reasons(choose_refused(found))
         visits = found.where(column(REASON).isNull()).count()
         refused_days.commit(refused)
         days.commit(staged)

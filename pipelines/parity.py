@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 from pipelines.answer_states import STATES, AnswerState
 from pipelines.asking import Batches
 from pipelines.day_input import DayInput
-from pipelines.day_jobs import DayJob, Tables
+from pipelines.day_jobs import DayJob, FoundWrongError, Tables
 from pipelines.visit_log import column, list_parts
 from targeting.report_tables import Manifest, read_table
 
@@ -65,10 +65,6 @@ DIFFERENT = [
 MISMATCHES = StructType([*STATE, *DIFFERENT])
 # Of each answer: what it counts as, and how it differs.
 FOUND = StructType([*STATE, *COUNTS, *DIFFERENT])
-
-
-class MismatchError(RuntimeError):
-    """Answers that were served are not those that are given again."""
 
 
 def has_answers(day: DayInput) -> bool:
@@ -157,7 +153,8 @@ def fail_on_mismatch(day: DayInput, _: Manifest) -> None:
     found = read_table(day.order.out, NAME, "states", day.day, ["answers", "mismatches"])
     count = 0 if found is None else sum(found["mismatches"].to_pylist())
     if count:
-        raise MismatchError(f"{count} sampled answers differ: see the table `mismatches`")
+        which = "1 sampled answer differs" if count == 1 else f"{count} sampled answers differ"
+        raise FoundWrongError(f"{which} from what is recomputed: see the table `mismatches`.")
 
 
 JOB = DayJob(

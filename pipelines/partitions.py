@@ -19,7 +19,14 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DateType, StructField, StructType
 
 from pipelines.file_system import FileSystem
-from targeting.report_tables import FORMAT, MANIFEST, Manifest, day_folder, read_manifest
+from targeting.report_tables import (
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    count_rows,
+    day_folder,
+    read_manifest,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +36,12 @@ class StagedDay:
     day: date
     folder: str
     run: str
-    tables: dict[str, DataFrame] = field(default_factory=dict)
+    tables: list[str] = field(default_factory=list)
 
-    def write(self, table: str, rows: DataFrame) -> DataFrame:
-        """Writes the table and gives back what was written."""
+    def write(self, table: str, rows: DataFrame) -> None:
         path = f"{self.folder}/{self.run}/{table}"
         rows.write.mode("errorifexists").option("compression", "zstd").parquet(path)
-        self.tables[table] = rows.sparkSession.read.schema(rows.schema).parquet(path)
-        return self.tables[table]
+        self.tables.append(table)
 
 
 class DayStore:
@@ -82,9 +87,10 @@ class DayStore:
         return read_manifest(self._out, self._job, day)
 
     def read(self, day: date, table: str, schema: StructType) -> DataFrame | None:
-        """Reads what is committed of the day; gives None if nothing is."""
+        """Reads what is committed of the day; gives None if nothing is, or if it was before the
+        job had such a table."""
         manifest = self.read_manifest(day)
-        if manifest is None:
+        if manifest is None or table not in manifest["tables"]:
             return None
         names = manifest["tables"][table]["files"]
         paths = [f"{self._folder(day)}/{name}" for name in names]
@@ -101,7 +107,8 @@ class DayStore:
     def _describe(self, staged: StagedDay, table: str) -> dict[str, Any]:
         names = self._files.names_in(f"{staged.folder}/{staged.run}/{table}")
         files = [f"{staged.run}/{table}/{name}" for name in names if name.endswith(".parquet")]
-        return {"rows": staged.tables[table].count(), "files": files}
+        rows = sum(count_rows(f"{staged.folder}/{name}") for name in files)
+        return {"rows": rows, "files": files}
 
     def _folder(self, day: date) -> str:
         return day_folder(self._out, self._job, day)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DateType, DoubleType, StructField, StructType
@@ -35,7 +35,8 @@ from targeting.visit_log import (
 )
 
 BUCKETS = 1_000_000
-SAMPLE_WEIGHT, LOGGED_ON = "sample_weight", "logged_on"
+SAMPLE_WEIGHT, LOGGED_ON, SELLER = "sample_weight", "logged_on", "sample_seller"
+MADE = (SAMPLE_WEIGHT, LOGGED_ON)
 DEFAULT_VISITS, DEFAULT_DAYS = 200_000, 14
 
 
@@ -65,25 +66,31 @@ def read_counted(day: DayInput, days: Sequence[date]) -> DataFrame | None:
     for each in days:
         log = read_day(day.spark, day.order.visits, each, names)
         if log:
-            keys = judge_rows(log)
+            keys = day.keys if each == day.day else judge_rows(log)
             for part in log:
                 rows = leave_out(part, keys)
-                fields = [need(rows, field) for field in schema if field.name != LOGGED_ON]
+                fields = [need(rows, field) for field in schema if field.name not in MADE]
                 parts.append(rows.select(*fields, sf.lit(each).alias(LOGGED_ON)))
     return reduce(DataFrame.unionByName, parts) if parts else None
 
 
 def choose(visits: DataFrame, wanted: int) -> DataFrame:
     """Chooses about as many visits as wanted; not exactly, as users come with all their visits."""
-    at_publisher = Window.partitionBy(column(PUBLISHER))
-    everything = visits.agg(sf.count("*"), sf.min(SALT)).collect()[0]
-    total, oldest_salt = everything
-    bucket = sf.pmod(sf.xxhash64(who(oldest_salt)), sf.lit(BUCKETS))
+    total, oldest_salt = visits.agg(sf.count("*"), sf.min(SALT)).collect()[0]
     share = min(1.0, wanted / max(total, 1))
-    weighed = visits.withColumn("of_publisher", sf.sum(WEIGHT).over(at_publisher))
-    taken = weighed.where(bucket < int(share * BUCKETS))
-    weight = column("of_publisher") / sf.count("*").over(at_publisher)
-    return taken.withColumn(SAMPLE_WEIGHT, weight).drop("of_publisher")
+    bucket = sf.pmod(sf.xxhash64(who(oldest_salt)), sf.lit(BUCKETS))
+    is_taken = bucket < int(share * BUCKETS)
+    weights = weigh(visits, is_taken)
+    is_same = column(PUBLISHER) == column(SELLER)
+    return visits.where(is_taken).join(sf.broadcast(weights), is_same).drop(SELLER)
+
+
+def weigh(visits: DataFrame, is_taken: Column) -> DataFrame:
+    """Finds how many visits a taken row stands for at each publisher, by the few columns that say
+    it: no row is moved with all of its columns."""
+    taken = sf.count_if(is_taken)
+    weight = sf.try_divide(sf.sum(WEIGHT), taken).cast("double").alias(SAMPLE_WEIGHT)
+    return visits.groupBy(column(PUBLISHER).alias(SELLER)).agg(weight)
 
 
 def who(oldest_salt: str | None) -> Column:

@@ -8,6 +8,8 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -49,6 +51,18 @@ def start_session(*, name: str, master: str) -> SparkSession:
     if not is_local(master):
         spark.sparkContext.addPyFile(zip_package())
     return spark
+
+
+@contextmanager
+def running_session(*, name: str, master: str) -> Iterator[SparkSession]:
+    """Starts Spark for a block. One that runs already is taken, and left to who started it."""
+    is_ours = SparkSession.getActiveSession() is None
+    spark = start_session(name=name, master=master)
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            spark.stop()
 
 
 def is_local(master: str) -> bool:

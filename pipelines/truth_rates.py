@@ -1,8 +1,11 @@
 """Job: counts how often each predicate and each edge of a snapshot was true, false or unknown.
 
-Conditions and their negations are entries of one small index, made once on the driver, saved, and
-mapped by the workers like a snapshot. The shares of truth also go into one small file for the next
-build's order (`--truth-rates`); an earlier day never takes the place of a later one.
+    conditions    predicate or edge: visits that it was true of, false of, unknown of
+    list_values   value of a list, as a condition: visits that it was true of
+
+Conditions, their negations and values are entries of one small index, made once on the driver,
+saved, and mapped by the workers like a snapshot. The shares of truth also go into one small file
+for the next build's order (`--truth-rates`); an earlier day never takes the place of a later one.
 """
 
 import hashlib
@@ -26,13 +29,14 @@ from matcher_ext.language import check_text
 from pipelines.asking import as_answers
 from pipelines.day_input import DayInput
 from pipelines.day_jobs import DayJob, Tables
+from pipelines.listed_values import list_values
 from pipelines.matching import WrongSnapshotError
 from pipelines.prepared import PreparedVisits
 from pipelines.session import is_local
 from targeting.report_tables import Manifest, read_table
 
 FORMAT = 1
-NAME, TABLE = "truth_rates", "conditions"
+NAME, TABLE, VALUES_TABLE = "truth_rates", "conditions", "list_values"
 PREDICATE, EDGE = "predicate", "edge"
 EDGE_PREFIX = "edge."
 ALL_VISITS = -1  # in the place of an entry: how many visits there were
@@ -45,6 +49,9 @@ CONDITIONS = StructType(
         StructField("unknown_visits", LongType()),
     ]
 )
+LIST_VALUES = StructType(
+    [StructField("condition", StringType()), StructField("true_visits", LongType())]
+)
 COUNTS = StructType([StructField("entry", LongType()), StructField("visits", LongType())])
 
 
@@ -55,6 +62,14 @@ class Condition:
     kind: str
     name: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of every visit; `values` are conditions, one for each value of a list."""
+
+    conditions: Sequence[Condition]
+    values: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +115,36 @@ class CountTruths:
 
 
 def compute(day: DayInput) -> Tables:
-    conditions = list_conditions(day.index.source.open_on_driver().snapshot)
+    asked = list_asked(day.index.source.open_on_driver().snapshot)
     found = day.found(NAME).groupBy("entry").agg(sf.sum("visits"))
     counts = {row[0]: row[1] for row in found.collect()}
     visits = counts.get(ALL_VISITS, 0)
     rows = []
-    for number, condition in enumerate(conditions):
+    for number, condition in enumerate(asked.conditions):
         true, false = counts.get(2 * number, 0), counts.get(2 * number + 1, 0)
         rows.append((condition.kind, condition.name, true, false, visits - true - false))
-    return {TABLE: day.spark.createDataFrame(rows, CONDITIONS)}
+    values = [
+        (text, counts.get(number, 0))
+        for number, text in enumerate(asked.values, 2 * len(asked.conditions))
+    ]
+    return {
+        TABLE: day.spark.createDataFrame(rows, CONDITIONS),
+        VALUES_TABLE: day.spark.createDataFrame(values, LIST_VALUES),
+    }
 
 
 def make_question(day: DayInput) -> CountTruths:
     snapshot = day.index.source.open_on_driver().snapshot
-    return CountTruths(save_index(day, index_conditions(snapshot, list_conditions(snapshot))))
+    return CountTruths(save_index(day, index_asked(snapshot, list_asked(snapshot))))
 
 
 @lru_cache(maxsize=1)
+def list_asked(snapshot: Snapshot) -> Asked:
+    conditions = list_conditions(snapshot)
+    predicates = [each.text for each in conditions if each.kind == PREDICATE]
+    return Asked(conditions, list_values(snapshot.catalog, predicates))
+
+
 def list_conditions(snapshot: Snapshot) -> tuple[Condition, ...]:
     predicates = [text for text in list_predicates(snapshot) if is_readable(snapshot, text)]
     edges = [name for name in snapshot.definition_names() if name.startswith(EDGE_PREFIX)]
@@ -134,13 +162,14 @@ def is_readable(snapshot: Snapshot, text: str) -> bool:
     return True
 
 
-def index_conditions(snapshot: Snapshot, conditions: Sequence[Condition]) -> Snapshot:
-    """Inserts each condition at twice its place, its negation behind it."""
+def index_asked(snapshot: Snapshot, asked: Asked) -> Snapshot:
+    """Inserts each condition at twice its place, its negation behind it, then the values."""
     index = ATree(snapshot.catalog)
-    for condition in conditions:
+    for condition in asked.conditions:
         if condition.kind == EDGE:
             index.copy_definition(snapshot, condition.text.removeprefix("@"))
-    texts = [text for each in conditions for text in (each.text, f"not ({each.text})")]
+    texts = [text for each in asked.conditions for text in (each.text, f"not ({each.text})")]
+    texts += asked.values
     index.insert_many(range(len(texts)), texts)
     return index.freeze()
 
@@ -189,4 +218,10 @@ def read_day_of(path: Path) -> str:
         return ""
 
 
-JOB = DayJob(NAME, {TABLE: CONDITIONS}, compute, question=make_question, finish=write_for_builds)
+JOB = DayJob(
+    NAME,
+    {TABLE: CONDITIONS, VALUES_TABLE: LIST_VALUES},
+    compute,
+    question=make_question,
+    finish=write_for_builds,
+)

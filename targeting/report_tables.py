@@ -74,6 +74,13 @@ def list_files(out: str, job: str, table: str, day: date) -> list[str] | None:
     return [f"{folder}/{name}" for name in manifest["tables"][table]["files"]]
 
 
+def count_rows(place: str) -> int:
+    """Counts the rows of a file, which its end says."""
+    files, path = open_place(place)
+    count: int = pq.read_metadata(path, filesystem=files).num_rows
+    return count
+
+
 def list_days(out: str, job: str) -> Iterator[date]:
     """Lists days with a folder, oldest first; one whose only run was killed has no manifest."""
     return list_days_in(f"{out.rstrip('/')}/{job}")

@@ -95,6 +95,7 @@ class JobOrder:
             *("--out", str(settings.REPORT_DIR)),
             *("--master", settings.SPARK_MASTER),
             *("--truth-rates", str(settings.TRUTH_RATES_FILE)),
+            *("--answers", str(settings.ANSWER_LOG_DIR)),
             "--end-with-stdin",
         ]
 

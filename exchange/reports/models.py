@@ -77,6 +77,11 @@ class ReportRun(models.Model):
         return self.status in {self.Status.QUEUED, self.Status.RUNNING}
 
     @property
+    def failed_jobs(self) -> list[JobRun]:
+        """Lists jobs that failed, which need not fail the run."""
+        return [job for job in self.jobs.all() if job.status == JobRun.Status.FAILED]
+
+    @property
     def headline(self) -> str:
         """Gives the first line of the error: what happened and what to do."""
         return self.error.partition("\n")[0]

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from pipelines import eligibility, log_days
+from pipelines.__main__ import main
 from pipelines.compact import DayCompacted, compact_day
 from pipelines.file_system import FileSystem
 from pipelines.log_days import LogDays
@@ -210,26 +211,25 @@ def test_reports_count_what_rows_stand_for(spark: SparkSession, tmp_path: Path) 
     assert history.eligible() == {(10, "daily-herald"): 121}
 
 
-def test_its_command_says_what_it_did(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_its_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes the session that runs, and leaves it running."""
     leave(tmp_path, "0512-a.parquet", ("1", "herald"))
     end = DAY + timedelta(days=1)
     options = ["--visits", str(tmp_path), "--first-day", str(DAY), "--last-day", str(end)]
-    command = [sys.executable, "-m", "pipelines", "compact", *options]
-    done = subprocess.run(
-        command, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines() == [
+    assert main(["compact", *options]) == 0
+    assert capsys.readouterr().out.splitlines() == [
         f'{{"day": "{DAY}", "files": 1, "visits": 1}}',
         f'{{"day": "{end}", "files": 0, "visits": 0}}',
     ]
 
 
-def test_jobs_are_listed() -> None:
-    command = [sys.executable, "-m", "pipelines"]
+def test_jobs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "pipelines", "--help"]
     listed = subprocess.run(
-        [*command, "--help"], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+        command, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
     )
     for job in ("eligibility", "nightly", "compact", "ingest", "forget"):
         assert f"  {job} " in listed.stdout
-    wrong = subprocess.run([*command, "no-such-job"], cwd=settings.BASE_DIR, capture_output=True)
-    assert wrong.returncode == EXIT_UNABLE
+    assert main(["no-such-job"]) == EXIT_UNABLE
+    assert capsys.readouterr().out == listed.stdout

@@ -168,7 +168,7 @@ def normal(condition: str) -> str:
 def check_edges(history: History, paths: dict[int, list[str]], visits: Visits) -> None:
     steps = [row for row in history.table("steps", job="funnel") if row["name"] in EDGES]
     rows = {f"edge.{row['edge']}": row for row in history.table("edges", job="funnel")}
-    assert set(rows) == {"edge.1", "edge.2"}
+    assert set(rows) == set(EDGES)
     for name, row in rows.items():
         mine = [step for step in steps if step["name"] == name]
         assert (row["bookings"], row["bookings_harmed"]) == (len(mine), len(mine))
@@ -179,6 +179,15 @@ def check_edges(history: History, paths: dict[int, list[str]], visits: Visits) -
         found = [row[f"visits_{what}"] for what in ("reached", "passed", "lost_to_false")]
         assert found == [2 * len(met), 2 * truths[True], 2 * truths[False]]
         assert row["visits_lost_to_unknown"] == 2 * truths[None]
+        check_any_path(row, *weigh(name, visits))
+
+
+def check_any_path(row: dict[str, Any], depending: int, blocked: int) -> None:
+    """Of the one booking that may take any path."""
+    is_met = depending + blocked > 0
+    assert (row["any_path_bookings"], row["any_path_harmed"]) == (is_met, blocked > 0)
+    found = [row[f"any_path_{what}"] for what in ("came", "passed", "lost")]
+    assert found == [2 * (depending + blocked), 2 * depending, 2 * blocked]
 
 
 def comes_to(edge: str, paths: dict[int, list[str]], row: dict[str, Any]) -> bool:
@@ -188,21 +197,22 @@ def comes_to(edge: str, paths: dict[int, list[str]], row: dict[str, Any]) -> boo
     return before is not None and all(judge(EDGES[each], row) is True for each in before)
 
 
-def check_bottlenecks(history: History, visits: Visits) -> None:
-    expected = {}
+def weigh(edge: str, visits: Visits) -> tuple[int, int]:
+    """Counts visits that satisfy all else of the booking on any path, and for which this edge alone
+    decides whether some path is open: those it is true of, and the others."""
     others = [
         row
         for row in visits
         if row["publisher.id"] == PUBLISHERS[0] and judge(CAMPAIGN[0], row) is True
     ]
-    for edge in EDGES:
-        needing = [
-            row for row in others if is_open(row, {edge: True}) != is_open(row, {edge: False})
-        ]
-        depending = sum(judge(EDGES[edge], row) is True for row in needing)
-        if needing:
-            counts = (2 * depending, 2 * (len(needing) - depending))
-            expected[edge.removeprefix("edge.")] = counts
+    needing = [row for row in others if is_open(row, {edge: True}) != is_open(row, {edge: False})]
+    depending = sum(judge(EDGES[edge], row) is True for row in needing)
+    return depending, len(needing) - depending
+
+
+def check_bottlenecks(history: History, visits: Visits) -> None:
+    weighed = {edge.removeprefix("edge."): weigh(edge, visits) for edge in EDGES}
+    expected = {edge: (2 * one, 2 * two) for edge, (one, two) in weighed.items() if one or two}
     rows = history.table("bottlenecks", job="funnel")
     assert {row["edge"]: (row["depending"], row["blocked"]) for row in rows} == expected
     assert {row["booking_id"] for row in rows} == {3}

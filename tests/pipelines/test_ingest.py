@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -15,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from django.conf import settings
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
@@ -23,6 +19,7 @@ from exchange.serving.directory import SnapshotDirectory, write_catalog
 from exchange.serving.eligibility import EligibilityService
 from exchange.serving.requests import EligibilityRequest
 from exchange.serving.visit_log import VisitLog
+from pipelines.__main__ import main
 from pipelines.ingest import Ingested, Job, run
 from pipelines.session import EXIT_UNABLE
 from targeting.report_tables import read_table
@@ -222,29 +219,24 @@ def test_again_replaces_its_own_and_leaves_what_others_wrote(
     assert refused_in(tmp_path) == []
 
 
-def test_its_command(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "snapshot"
     folder.mkdir()
     write_catalog(folder, CATALOG.to_json())
     source = write_lines(tmp_path / "a.jsonl", [line(), "broken"])
     options = ["--date", str(DAY), "--input", str(source), "--out", str(tmp_path / "log")]
-    command = [sys.executable, "-m", "pipelines", "ingest", *options, "--snapshot", str(folder)]
-    environment = {k: v for k, v in os.environ.items() if k != "TREELINE_VISIT_LOG_SALT"}
-    without = subprocess.run(
-        command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True
-    )
-    assert without.returncode == EXIT_UNABLE
-    assert "TREELINE_VISIT_LOG_SALT" in without.stderr
+    command = ["ingest", *options, "--snapshot", str(folder)]
+    monkeypatch.delenv("TREELINE_VISIT_LOG_SALT", raising=False)
+    with pytest.raises(SystemExit) as without:
+        main(command)
+    assert without.value.code == EXIT_UNABLE
+    assert "TREELINE_VISIT_LOG_SALT" in capsys.readouterr().err
     (tmp_path / "salt").write_text(SECRET)
-    done = subprocess.run(
-        [*command, "--salt-file", str(tmp_path / "salt")],
-        cwd=settings.BASE_DIR,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout) == {
+    assert main([*command, "--salt-file", str(tmp_path / "salt")]) == 0
+    assert json.loads(capsys.readouterr().out) == {
         "day": str(DAY),
         "visits": 2,
         "quarantined": 1,

@@ -72,8 +72,10 @@ CONDITIONS = [
     "user.consent",
     "geo.location within 50 km of (48.85, 2.35)",
     "time >= '2026-11-01T12:00:00Z'",
-    "geo.country = 'ATA'",
+    "geo.country in ('USA', 'ATA')",
 ]
+NOWHERE = "geo.country = 'ATA'"
+LISTED = "list_values"
 PUBLISHERS = ("daily-herald", "evening-gazette")
 
 
@@ -162,10 +164,10 @@ def make_visit(random: Random, visit_id: str, day: date) -> dict[str, Any]:
 
 def make_entry(random: Random, number: int) -> Entry:
     publisher = PUBLISHERS[number % 2]
-    one, two = random.sample(CONDITIONS[:-1], 2)
+    one, two = random.sample(CONDITIONS, 2)
     text = f"publisher.id = '{publisher}' and @edge.{1 + number % 2} and ({one} or not ({two}))"
     if number == 24:
-        text = f"publisher.id = '{publisher}' and {CONDITIONS[-1]}"
+        text = f"publisher.id = '{publisher}' and {NOWHERE}"
     return Entry(number, 100 + number, publisher, text)
 
 
@@ -250,6 +252,21 @@ def test_truths_are_those_of_the_plain_evaluator(night: Night) -> None:
         truths = Counter(judge(text, visit) for visit in night.visits[NEXT_DAY])
         found = (row["true_visits"], row["false_visits"], row["unknown_visits"])
         assert found == (2 * truths[True], 2 * truths[False], 2 * truths[None]), text
+
+
+def test_values_of_lists_are_seen_as_often_as_the_plain_evaluator_sees_them(night: Night) -> None:
+    found = {row["condition"]: row["true_visits"] for row in night.table("truth_rates", LISTED)}
+    segments, countries = ("cars", "garden"), ("ATA", "FRA", "USA")
+    texts = [
+        *(f"user.segments one of ('{each}')" for each in segments),
+        *(f"geo.country in ('{each}')" for each in countries),
+    ]
+    assert found == {
+        text: 2 * sum(is_true(text, visit) for visit in night.visits[NEXT_DAY]) for text in texts
+    }
+    dead = {row["name"] for row in night.table("forecast", "dead") if row["kind"] == "value"}
+    assert dead == {text for text in texts if not found[text]}
+    assert dead == {"user.segments one of ('garden')", "geo.country in ('ATA')"}
 
 
 def test_the_next_build_gets_the_rates_of_the_last_day(night: Night) -> None:

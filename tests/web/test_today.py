@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from html import unescape
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -20,14 +21,15 @@ from exchange.market.services import save_edge
 from exchange.market.visibility import REDACTED
 from exchange.reading.falls import find_falls
 from exchange.reading.troubles import BOOKINGS_SUMMED, CAUSES_TOLD, find_troubles
-from exchange.reports.models import DailyVisits, EligibleVisits, ReportRun
+from exchange.reports.models import DailyVisits, EligibleVisits, JobRun, ReportRun
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.today.homes import HOMES, read_today
 from tests.market.places import found
+from tests.reports.night.written import nights, write_night
 from tests.trading import Exchange, exchange
 from tests.web.conftest import LogIn
 
-__all__ = ["exchange"]
+__all__ = ["exchange", "nights"]
 
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 16)
@@ -285,6 +287,22 @@ def test_a_failed_build_is_the_operators_and_a_failed_report_the_analysts(
     manager = read(log_in, alice)
     assert "The last build failed" not in manager
     assert "The last report failed" not in manager
+
+
+def test_jobs_that_failed_are_told_though_their_report_is_there(
+    log_in: LogIn, alice: User, carol: User, nights: Path
+) -> None:
+    """Answers of ad servers that were wrong have a row of their own."""
+    write_night(nights, "parity", {"states": [{"answers": 9, "mismatches": 2}]}, TODAY)
+    run = ReportRun.objects.create(first_day=TODAY, last_day=TODAY, status="done")
+    for job, error in (("parity", "2 sampled answers differ"), ("funnel", "The disk is full.")):
+        JobRun.objects.create(run=run, day=TODAY, job=job, status="failed", error=error)
+    page = read(log_in, carol)
+    assert "2 answers of ad servers were wrong" in page
+    assert "1 job of the last report failed" in page
+    assert "where visits are lost" in page
+    assert "The disk is full." in page
+    assert "of ad servers were wrong" not in read(log_in, alice)
 
 
 def test_a_live_campaign_without_a_booking_and_a_circle_are_to_be_tidied_up(

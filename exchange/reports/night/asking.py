@@ -121,6 +121,8 @@ def narrow(question: Question, schema: pa.Schema) -> Iterator[ds.Expression]:
         yield is_one_of("campaign_id", list(question.campaigns))
     if question.publisher and report.column_of(Kind.PUBLISHER):
         yield ds.field("publisher") == question.publisher
+    if report.told_if in schema.names:
+        yield ds.field(report.told_if) > 0
     choice = report.choice
     if choice is not None and question.choice and choice.column in schema.names:
         kind = schema.field(choice.column).type

@@ -115,6 +115,8 @@ BLOCKERS = NightReport(
     sees=Sees.NOBODY,
     sort="-visits",
     bars=Bars(("campaign_id", "condition"), (Part("visits"),)),
+    told_if="visits",
+    empty="No condition alone keeps a visit from any booking.",
 )
 EDGES = NightReport(
     slug="edges",
@@ -128,11 +130,16 @@ EDGES = NightReport(
         Column("bookings", "Bookings", "whose path goes over it"),
         Column("bookings_harmed", "Of these harmed", "bookings that lose visits here"),
         *COUNTS,
+        Column("any_path_bookings", "On any path", "bookings that may take any path and need it"),
+        Column("any_path_harmed", "Of those harmed", "bookings on any path that lose visits here"),
+        Column("any_path_passed", "Any path: passed", "visits that pass here and nowhere else"),
+        Column("any_path_lost", "Any path: lost", "visits that this edge alone keeps out"),
     ),
     sees=Sees.NOBODY,
     sort="-lost_to_false",
     bars=Bars(("edge",), LOST),
-    note="A visit counts once for each booking that it is on its way to.",
+    note="A visit counts once for each booking that it is on its way to. Bookings on any path have"
+    " no order of edges: of theirs, a visit comes to an edge if that edge alone decides.",
 )
 CONDITIONS = NightReport(
     slug="truth-rates",
@@ -196,12 +203,12 @@ ERRORS = NightReport(
 DEAD = NightReport(
     slug="dead-targeting",
     title="Dead targeting",
-    about="Campaigns, edges and conditions that nothing matched in the last 28 days.",
+    about="Campaigns, edges, conditions and values of lists that nothing matched in 28 days.",
     group=EXPECTING,
     job="forecast",
     table="dead",
     columns=(
-        Column("kind", "Kind", "campaign, edge or predicate", Kind.WORD),
+        Column("kind", "Kind", "campaign, edge, condition, or value of a list", Kind.WORD),
         Column("name", "What", "its number, or its text", Kind.NAMED),
         Column("days_counted", "Days counted", "in how many days it was looked for"),
     ),
@@ -211,7 +218,12 @@ DEAD = NightReport(
     choice=Choice(
         "kind",
         "Kind",
-        (("campaign", "Campaigns"), ("edge", "Edges"), ("predicate", "Conditions")),
+        (
+            ("campaign", "Campaigns"),
+            ("edge", "Edges"),
+            ("predicate", "Conditions"),
+            ("value", "Values of lists"),
+        ),
     ),
     empty="Everything matched something.",
 )

@@ -20,6 +20,7 @@ from exchange.reports.night.campaign_reports import (
 )
 from exchange.reports.night.data_reports import (
     CHAINS,
+    DIFFERENT,
     FATES,
     PARITY,
     PROPOSED,
@@ -51,5 +52,6 @@ REPORTS: dict[str, NightReport] = {
         CHAINS,
         PROPOSED,
         PARITY,
+        DIFFERENT,
     )
 }

@@ -155,15 +155,46 @@ PROPOSED = NightReport(
     bars=Bars(("seller", "buyer"), (Part("visits"),)),
     empty="Traffic shows no sale that the graph does not know.",
 )
+SNAPSHOT = Column("snapshot_id", "Snapshot", "what they were given with", Kind.WORD)
+CHANGE = Column("delta", "Change", "number of the last change beside it")
 PARITY = NightReport(
     slug="parity",
     title="Parity",
     about="What ad servers answered, recomputed with the same snapshot. Mismatches must be zero.",
     group=CHECKS,
     job="parity",
-    table="mismatches",
-    columns=(),
+    table="states",
+    columns=(
+        SNAPSHOT,
+        CHANGE,
+        Column("answers", "Answers", "sampled ones that were compared"),
+        Column("mismatches", "Mismatches", "of these differ from what is recomputed"),
+        Column("not_kept", "Not kept", "not compared: their snapshot or change is gone"),
+        Column("recovered", "Recovered", "not compared: the server had lost its snapshot"),
+        Column("bookings_left_out", "Left out", "served bookings that ask for what is masked"),
+    ),
     sees=Sees.NOBODY,
-    sort="",
+    sort="-mismatches",
+    bars=Bars(("snapshot_id", "delta"), (Part("answers"), Part("mismatches", "false"))),
+    empty="Ad servers kept no answer of this day.",
+    note="A sample of the answers of ad servers, not of the visit log.",
+)
+DIFFERENT = NightReport(
+    slug="parity-mismatches",
+    title="Answers that differ",
+    about="Each sampled answer that is not what is recomputed, with the bookings in question.",
+    group=CHECKS,
+    job="parity",
+    table="mismatches",
+    columns=(
+        Column("at", "Answered", "when, UTC", Kind.TEXT),
+        SNAPSHOT,
+        CHANGE,
+        Column("only_served", "Only served", "bookings that only the server named", Kind.TEXT),
+        Column("only_given_again", "Only recomputed", "bookings that it left out", Kind.TEXT),
+        Column("visit", "Visit", "what was asked, masked", Kind.TEXT),
+    ),
+    sees=Sees.NOBODY,
+    sort="at",
     empty="Not one sampled answer differs from what is recomputed.",
 )

@@ -92,7 +92,8 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class NightReport:
     """`columns` may be empty: then the table says itself what it has. `sort` is the order that rows
-    come in and that the chart's rows are chosen by, with a minus for the largest first."""
+    come in and that the chart's rows are chosen by, with a minus for the largest first. Rows whose
+    `told_if` is zero say nothing here, though the table has them for others."""
 
     slug: str
     title: str
@@ -105,6 +106,7 @@ class NightReport:
     sort: str
     bars: Bars | None = None
     choice: Choice | None = None
+    told_if: str = ""
     empty: str = "The night found nothing to list here."
     note: str = ""
 

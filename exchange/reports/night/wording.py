@@ -20,6 +20,7 @@ EDGE_PREFIX, ANY_PREFIX, CAMPAIGN_STEP = "edge.", "reach.", "campaign"
 ALL_CAMPAIGNS = "All campaigns"
 WORDS = {
     "predicate": "condition",
+    "value": "value of a list",
     "unknown_hop": "unknown hop",
     "no_visit_id": "no visit id",
     "no_publisher": "no publisher",
@@ -114,7 +115,8 @@ def write_plain(value: Any, kind: Kind) -> str:
     if isinstance(value, int):
         return f"{value:,}" if kind != Kind.WORD else str(value)
     if isinstance(value, list):
-        return " \N{RIGHTWARDS ARROW} ".join(map(str, value))
+        is_chain = any(isinstance(each, str) for each in value)
+        return (" \N{RIGHTWARDS ARROW} " if is_chain else ", ").join(map(str, value))
     return value.isoformat() if isinstance(value, date) else WORDS.get(str(value), str(value))
 
 

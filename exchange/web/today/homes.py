@@ -20,6 +20,7 @@ from exchange.web.today.chores import (
 from exchange.web.today.losing import (
     tell_build,
     tell_falls,
+    tell_parity,
     tell_questions,
     tell_report,
     tell_troubles,
@@ -56,12 +57,13 @@ HOMES = {
         (tell_troubles, tell_falls), (tell_tests, tell_ended, tell_unbooked, tell_silent)
     ),
     Role.GRAPH_OPERATOR: Home(
-        (tell_build, tell_questions, tell_troubles, tell_falls), (tell_cycles, tell_silent)
+        (tell_build, tell_parity, tell_questions, tell_troubles, tell_falls),
+        (tell_cycles, tell_silent),
     ),
-    Role.ANALYST: Home((tell_report, tell_falls, tell_troubles), (tell_silent,)),
+    Role.ANALYST: Home((tell_parity, tell_report, tell_falls, tell_troubles), (tell_silent,)),
     Role.VIEWER: Home((tell_troubles, tell_falls), (tell_cycles, tell_ended)),
     Role.ADMIN: Home(
-        (tell_build, tell_report, tell_questions, tell_troubles, tell_falls),
+        (tell_build, tell_parity, tell_report, tell_questions, tell_troubles, tell_falls),
         (tell_keys, tell_tests, tell_ended, tell_unbooked, tell_silent, tell_cycles),
     ),
 }

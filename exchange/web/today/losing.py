@@ -1,5 +1,5 @@
 """Tells which visits are lost: bookings that something blocks, campaigns that fell by half, a build
-or a report that failed."""
+or a report that failed, answers of ad servers that were wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from exchange.findings.models import BLOCKING, BookingFinding
 from exchange.findings.questions import open_questions
 from exchange.reading.falls import find_falls
 from exchange.reading.troubles import Change, Trouble, find_troubles
-from exchange.reports.models import ReportRun
+from exchange.reports.models import JobRun, ReportRun
+from exchange.reports.parity import JOB as PARITY
+from exchange.reports.parity import find_mismatches
 from exchange.snapshots.models import SnapshotBuild
 from exchange.web.today.matters import Action, Matter, Named, count_words
 
@@ -168,4 +170,34 @@ def tell_report(_: User) -> Iterator[Matter]:
             " before stay as they are.",
             source=BY_NOW,
             actions=(Action("See", reverse("report-eligible-visits")),),
+        )
+    elif last is not None and (failed := list_untold(last)):
+        page = reverse("report-run-detail", args=[last.pk])
+        yield Matter(
+            what=f"{count_words(len(failed), 'job')} of the last report failed",
+            said="Other figures were loaded. Those of these jobs stay as they were.",
+            source=BY_NOW,
+            named=tuple(Named(job.name, page, job.headline) for job in failed[:NAMED]),
+            actions=(Action("See", page),),
+        )
+
+
+def list_untold(run: ReportRun) -> list[JobRun]:
+    """Lists jobs that failed, without those that found the answers that have a row of their own."""
+    told = {(PARITY, each.day) for each in find_mismatches()}
+    return [job for job in run.failed_jobs if (job.job, job.day) not in told]
+
+
+def tell_parity(_: User) -> Iterator[Matter]:
+    """Tells answers of ad servers that are not what they should have been."""
+    for found in find_mismatches():
+        is_one = found.answers == 1
+        page = f"{reverse('report-night', args=['parity-mismatches'])}?day={found.day}"
+        yield Matter(
+            what=f"{count_words(found.answers, 'answer')} of ad servers "
+            f"{'was' if is_one else 'were'} wrong",
+            said=f"Of the sample of {found.day:%Y-%m-%d}, recomputed with the same snapshot.",
+            source=BY_NIGHT,
+            is_urgent=True,
+            actions=(Action("See", page),),
         )

@@ -199,14 +199,21 @@ def test_a_damaged_table_is_told_in_words(
     assert "cannot be read" in text_of(analyst, "/reports/reach/picture/")
 
 
-def test_parity_shows_whatever_its_table_has(analyst: Client, nights: Path) -> None:
-    rows = [{"visit_id": "v1", "answered": 3, "recomputed": 4}]
-    write_night(nights, "parity", {"mismatches": rows})
-    page = text_of(analyst, "/reports/parity/")
-    assert "Recomputed" in page
-    assert ">v1<" in page
-    write_night(nights, "parity", {"mismatches": []}, run="run-2")
-    assert "Not one sampled answer differs" in text_of(analyst, "/reports/parity/")
+def test_conditions_that_are_to_blame_for_nothing_alone_are_not_listed(
+    analyst: Client, exchange: Exchange, nights: Path
+) -> None:
+    """The table has them, because of the visits that lack a value for them."""
+    of_booking = {"booking_id": 1, "campaign_id": exchange.campaign.pk, "publisher": "herald"}
+    rows = [
+        of_booking | {"condition": text, "visits": visits, "visits_false": 9, "visits_missing": 9}
+        for text, visits in (("user.age > 30", 5), ("user.age > 3", 0))
+    ]
+    write_night(nights, "funnel", {"blockers": rows})
+    assert "1 of" in text_of(analyst, "/reports/blockers/").split('id="rows"')[1][:200]
+    found = pd.read_parquet(io.BytesIO(content_of(analyst, "/reports/blockers/rows.parquet")))
+    assert found["condition"].tolist() == ["user.age > 30"]
+    write_night(nights, "funnel", {"blockers": rows[1:]}, run="run-2")
+    assert "No condition alone keeps" in text_of(analyst, "/reports/blockers/")
 
 
 def test_a_publisher_reads_what_is_sold_through_each_of_its_edges(

@@ -32,6 +32,7 @@ OPERATORS_ONLY = {
     "rows",
     "proposed-edges",
     "parity",
+    "parity-mismatches",
 }
 
 
