@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from matcher_ext.columns.coding cimport Coder, count_values
 from matcher_ext.columns.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.machine.bitmaps cimport set_bit
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 
@@ -206,7 +207,7 @@ cdef int spread(Layout* layout, const Coder* coder) except -1 nogil:
         coder.type == STRING_SET or coder.type == INTEGER_SET or coder.type == GEO
     )
     cdef size_t i
-    layout.local.assign(layout.order.size(), NOTHING)
+    fill_vector(layout.local, layout.order.size(), NOTHING)
     for i in range(coder.rows.size()):
         layout.local[layout.places[coder.rows[i]]] = coder.codes[i] if is_scalar else <uint32_t>i
     return 0
@@ -217,8 +218,8 @@ cdef int lay_column(
 ) except -1 nogil:
     cdef Part* part
     cdef size_t i
-    layout.tally.assign(count_values(coder) + 1, 0)
-    layout.seen.assign(count_values(coder) + 1, 0)
+    fill_vector(layout.tally, count_values(coder) + 1, 0)
+    fill_vector(layout.seen, count_values(coder) + 1, 0)
     if not coder.rows.empty():
         spread(layout, coder)
     for i in range(layout.blocks.size()):

@@ -12,4 +12,4 @@ cdef struct Common:
 # Lists pairs of entries with at least `support` common visits at one publisher or, for entries of
 # no publisher, at all of them. Rows of one
 # publisher at a time are in memory.
-cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noexcept nogil
+cdef int find_common(Asker* asker, int64_t support, vector[Common]* found) except -1 nogil
