@@ -25,11 +25,7 @@ cdef extern from * nogil:
     void order_points(uint16_t* first, uint16_t* last, const double* latitudes)
 
 
-cdef enum:
-    NO_ROOM = 0xFFFFFFFE
-
-
-cdef uint64_t take(Layout* layout, size_t bytes) except? NO_ROOM nogil:
+cdef uint64_t take(Layout* layout, size_t bytes) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Takes room in the payload, filled with zeros; returns its offset."""
     cdef uint64_t offset = layout.payload.size()
     layout.payload.resize(offset + (bytes + 7) // 8, 0)

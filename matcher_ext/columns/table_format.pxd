@@ -41,8 +41,8 @@ cdef enum TableSection:
 
 cdef enum:
     TABLE_VERSION = 1
-    MANY_BLOCK_ROWS = 16384 # a bitmap of them stays in the nearest cache, with those beside it
-    MOST_BLOCK_ROWS = 24576 # before two blocks of half the size cost less
+    MANY_BLOCK_ROWS = 16384  # a bitmap of them stays in the nearest cache, with those beside it
+    MOST_BLOCK_ROWS = 24576  # before two blocks of half the size cost less
     FEW_VALUES = 64
     BITMAP_FROM = 32        # one row in so many: then a bitmap takes at most twice the list's room
 
