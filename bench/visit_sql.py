@@ -110,12 +110,14 @@ def quote(value: Operand) -> str:
 
 
 class Database:
-    """Visits in a DuckDB of one thread, loaded once."""
+    """Visits in a DuckDB of one thread, loaded once: those that may be eligible for something."""
 
-    def __init__(self, visits: pa.Table) -> None:
+    def __init__(self, visits: pa.Table, catalog: Catalog) -> None:
+        required = [f'"{each.name}" IS NOT NULL' for each in catalog if each.required]
+        carried = " AND ".join(["true", *required])
         self._link = duckdb.connect(config={"threads": 1})
         self._link.register("given", flatten(visits))
-        self._link.execute("CREATE TABLE visits AS SELECT * FROM given")
+        self._link.execute(f"CREATE TABLE visits AS SELECT * FROM given WHERE {carried}")  # noqa: S608  (ours)
 
     def count(self, conditions: Sequence[str]) -> list[int]:
         """Counts all conditions in one scan."""

@@ -10,6 +10,8 @@ place among all, ascending, which is its code.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from matcher_ext.values.catalog cimport CatalogTable
+from matcher_ext.visits.arrow_cells cimport Column as ArrowColumn
 from matcher_ext.visits.visit cimport Visit
 
 cdef cppclass Coder:
@@ -22,22 +24,28 @@ cdef cppclass Coder:
     vector[double] points       # places: latitude, longitude
     vector[int64_t] words
     vector[char] bytes
-    vector[uint32_t] slots      # open addressing, by hash
-    uint64_t last_hash
+    vector[uint64_t] slots      # open addressing: high half of the hash, code
 
-cdef void open_coder(Coder* coder, uint8_t type) noexcept nogil
-# Finds or adds a number; returns its place in the order of meeting.
-cdef uint32_t code_number(Coder* coder, int64_t value) noexcept nogil
-# Codes all that visits carry, from row `first` on.
-cdef void code_visits(
-    Coder* coders, const Visit* visits, int64_t count, uint32_t first, vector[int64_t]* malformed
-) noexcept nogil
+cdef struct Rows:               # a column of an Arrow batch, and where its rows lie among all
+    const CatalogTable* catalog
+    const vector[ArrowColumn]* columns
+    const ArrowColumn* column
+    int64_t count
+    uint32_t first
+    Visit* visit                # scratch: one value at a time
+
+# All that take memory raise MemoryError.
+cdef int open_coder(Coder* coder, uint8_t type) except -1 nogil
+# Makes a visit that holds one value of any type without taking more memory.
+cdef int open_visit(const CatalogTable* catalog, Visit* visit) except -1 nogil
+# Codes a column of a batch; adds to `malformed` the rows whose value does not fit.
+cdef int code_column(Coder* coder, const Rows* rows, int64_t* malformed) except -1 nogil
 # Adds the minutes of the week of a time, or the sizes of a set.
-cdef void code_minutes(
+cdef int code_minutes(
     const Coder* times, const Coder* offsets, bint is_local, Coder* minutes
-) noexcept nogil
-cdef void code_sizes(const Coder* sets, Coder* sizes) noexcept nogil
+) except -1 nogil
+cdef int code_sizes(const Coder* sets, Coder* sizes) except -1 nogil
 # Sorts the dictionary and rewrites the codes.
-cdef void sort_values(Coder* coder) noexcept nogil
+cdef int sort_values(Coder* coder) except -1 nogil
 cdef inline uint32_t count_values(const Coder* coder) noexcept nogil:
     return <uint32_t>(coder.words.size() // coder.width) if coder.width else 0

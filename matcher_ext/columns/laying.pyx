@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from matcher_ext.columns.coding cimport Coder, count_values
 from matcher_ext.columns.table_format cimport BITMAP_FROM, FEW_VALUES, NOWHERE, Block, Part
 from matcher_ext.machine.bitmaps cimport set_bit
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET
 
@@ -24,11 +25,7 @@ cdef extern from * nogil:
     void order_points(uint16_t* first, uint16_t* last, const double* latitudes)
 
 
-cdef enum:
-    NO_ROOM = 0xFFFFFFFE
-
-
-cdef uint64_t take(Layout* layout, size_t bytes) except? NO_ROOM nogil:
+cdef uint64_t take(Layout* layout, size_t bytes) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Takes room in the payload, filled with zeros; returns its offset."""
     cdef uint64_t offset = layout.payload.size()
     layout.payload.resize(offset + (bytes + 7) // 8, 0)
@@ -206,7 +203,7 @@ cdef int spread(Layout* layout, const Coder* coder) except -1 nogil:
         coder.type == STRING_SET or coder.type == INTEGER_SET or coder.type == GEO
     )
     cdef size_t i
-    layout.local.assign(layout.order.size(), NOTHING)
+    fill_vector(layout.local, layout.order.size(), NOTHING)
     for i in range(coder.rows.size()):
         layout.local[layout.places[coder.rows[i]]] = coder.codes[i] if is_scalar else <uint32_t>i
     return 0
@@ -217,8 +214,8 @@ cdef int lay_column(
 ) except -1 nogil:
     cdef Part* part
     cdef size_t i
-    layout.tally.assign(count_values(coder) + 1, 0)
-    layout.seen.assign(count_values(coder) + 1, 0)
+    fill_vector(layout.tally, count_values(coder) + 1, 0)
+    fill_vector(layout.seen, count_values(coder) + 1, 0)
     if not coder.rows.empty():
         spread(layout, coder)
     for i in range(layout.blocks.size()):

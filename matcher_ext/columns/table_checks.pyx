@@ -8,6 +8,7 @@ from matcher_ext.columns.table_format cimport (
     T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SEEN, T_WORDS, Block, Column, Part, Table,
     codes_of, is_of_sets, part_of, rows_of, starts_of,
 )
+from matcher_ext.machine.keeping cimport try_to_clear
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport GEO, INTEGER, IP, STRING, STRING_SET
@@ -89,7 +90,8 @@ cdef const char* check_order(const Table* table) noexcept nogil:
     cdef uint64_t i
     if count_of(table, T_ORDER) != table.header.rows or table.header.rows >= NOTHING:
         return b"the order has not as many rows as the table"
-    is_met.assign(table.header.rows, 0)
+    if not try_to_clear(is_met, table.header.rows):
+        return b"there is no memory to check it"
     for i in range(table.header.rows):
         if table.order[i] >= table.header.rows or is_met[table.order[i]]:
             return b"the order names a row twice"

@@ -4,7 +4,7 @@ Nothing in it is a pointer; table_checks.pyx checks every index once, so that as
 
     columns     by attribute number, then derived ones: the minute of the week, the size of a set
     dictionary  the values of a column, each once, ascending: a value's place is its *code*
-    blocks      up to 16,384 rows of one publisher and one weight, ordered by group
+    blocks      up to 24,576 rows of one publisher and one weight, ordered by group
     parts       a column within a block, [block][column]
     payload     64-bit words: bitmaps, lists of rows, ranks, all at offsets that parts name
 
@@ -41,7 +41,8 @@ cdef enum TableSection:
 
 cdef enum:
     TABLE_VERSION = 1
-    MOST_BLOCK_ROWS = 16384
+    MANY_BLOCK_ROWS = 16384  # a bitmap of them stays in the nearest cache, with those beside it
+    MOST_BLOCK_ROWS = 24576  # before two blocks of half the size cost less
     FEW_VALUES = 64
     BITMAP_FROM = 32        # one row in so many: then a bitmap takes at most twice the list's room
 

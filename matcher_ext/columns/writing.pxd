@@ -16,15 +16,17 @@ cdef class TableMaker:
     cdef vector[uint32_t] derived   # by attribute: its derived column, or NOTHING
     cdef vector[int64_t] malformed
     cdef Layout layout
+    cdef Visit visit                # scratch
     cdef vector[Run] runs
     cdef readonly int64_t rows
     cdef object groups              # their values, by number
 
     cdef int read(self, batches) except -1
-    cdef void _read_batch(self, Batch batch, vector[Visit]* visits) noexcept nogil
+    cdef int _read_batch(self, Batch batch) except -1 nogil
     cdef int derive(self) except -1
     cdef int order(self, by, groups, weights) except -1
     # Appends the finished table to an empty buffer.
     cdef int write(self, vector[char]* buffer, by, users) except -1
     cdef int _run(self, Block* block, const int64_t[::1] groups) except -1
+    cdef size_t _expect_words(self) noexcept
     cdef Column _describe(self, uint32_t i, uint64_t first, uint64_t seen) except *

@@ -8,24 +8,24 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.coding cimport (
-    Coder, code_minutes, code_sizes, code_visits, count_values, open_coder, sort_values,
+    Coder, Rows, code_column, code_minutes, code_sizes, count_values, open_coder, open_visit,
+    sort_values,
 )
 from matcher_ext.columns.laying cimport lay_column
 from matcher_ext.columns.table_format cimport (
-    MOST_BLOCK_ROWS, OF_SIZES, OF_VALUES, OF_WEEK_MINUTES, T_BLOCKS, T_BYTES, T_CATALOG, T_COLUMNS,
+    MANY_BLOCK_ROWS, OF_SIZES, OF_VALUES, OF_WEEK_MINUTES, T_BLOCKS, T_BYTES, T_CATALOG, T_COLUMNS,
     T_GROUPS, T_MALFORMED, T_ORDER, T_PARTS, T_PAYLOAD, T_RUNS, T_SECTIONS, T_SEEN, T_WORDS,
     TABLE_VERSION, Block, Column, Part, Run, TableHeader, sum_table, table_element_size,
 )
 from matcher_ext.columns.values cimport value_of
-from matcher_ext.count.counting cimport VISITS_AT_ONCE
+from matcher_ext.machine.keeping cimport fill_vector
+from matcher_ext.machine.large_pages cimport use_large_pages
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.predicate cimport (
     GEO, INTEGER_SET, STRING, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL,
 )
 from matcher_ext.values.spans cimport text_length, text_offset, text_word
 from matcher_ext.visits.arrow cimport Batch
-from matcher_ext.visits.arrow_cells cimport read_rows
-from matcher_ext.visits.visit cimport Visit
 
 from matcher_ext.count.arrow_input import read_batches
 
@@ -35,36 +35,38 @@ cdef class TableMaker:
         cdef size_t i
         self.catalog = catalog
         self.coders.resize(catalog.table.attributes.size())
-        self.derived.assign(self.coders.size(), NOTHING)
-        self.malformed.assign(self.coders.size(), 0)
+        fill_vector(self.derived, self.coders.size(), NOTHING)
+        fill_vector(self.malformed, self.coders.size(), 0)
         for i in range(self.coders.size()):
             open_coder(&self.coders[i], catalog.table.attributes[i].type)
 
     cdef int read(self, batches) except -1:
         cdef Batch batch
-        cdef vector[Visit] visits
-        visits.resize(VISITS_AT_ONCE)
+        open_visit(&self.catalog.table, &self.visit)
         for source in list_sources(batches):
             for batch in read_batches(self.catalog, source):
                 if self.rows + batch.rows >= NOTHING:
                     raise ValueError("a table has fewer than 2 ** 32 rows")
                 with nogil:
-                    self._read_batch(batch, &visits)
+                    self._read_batch(batch)
                 self.rows += batch.rows
         return 0
 
-    cdef void _read_batch(self, Batch batch, vector[Visit]* visits) noexcept nogil:
-        cdef int64_t first = 0, count
-        while first < batch.rows:
-            count = min(<int64_t>VISITS_AT_ONCE, batch.rows - first)
-            read_rows(
-                &self.catalog.table, &batch.columns, &batch.leaves, first, count, visits.data()
+    cdef int _read_batch(self, Batch batch) except -1 nogil:
+        cdef Rows rows
+        cdef size_t i
+        rows.catalog = &self.catalog.table
+        rows.columns = &batch.columns
+        rows.count = batch.rows
+        rows.first = <uint32_t>self.rows
+        rows.visit = &self.visit
+        for i in range(batch.leaves.size()):
+            rows.column = &batch.columns[batch.leaves[i]]
+            code_column(
+                &self.coders[rows.column.attribute], &rows,
+                &self.malformed[rows.column.attribute],
             )
-            code_visits(
-                self.coders.data(), visits.data(), count, <uint32_t>(self.rows + first),
-                &self.malformed,
-            )
-            first += count
+        return 0
 
     cdef int derive(self) except -1:
         """Adds the columns that follow from others, and sorts all values."""
@@ -123,7 +125,12 @@ cdef class TableMaker:
         ]
 
     def _number_groups(self, names):
-        """Numbers the groups of rows by their values, ascending; keeps the values."""
+        """Numbers the groups of rows by their values, or by what each row was given, ascending;
+        keeps the values."""
+        if isinstance(names, numpy.ndarray):
+            numbers, key = numpy.unique(names, return_inverse=True)
+            self.groups = [[number] for number in numbers.tolist()]
+            return key
         if not names:
             self.groups = [()] if self.rows else []
             return numpy.zeros(self.rows, dtype=numpy.int64)
@@ -164,15 +171,17 @@ cdef class TableMaker:
 
     def _cut(self, strata, sizes, const int64_t[::1] groups):
         cdef Block block
-        cdef uint64_t first = 0, end, word = 0
+        cdef uint64_t first = 0, end, word = 0, count
         for (seller, weight), size in zip(strata, sizes, strict=True):
             end = first + size
+            count = max(1, (size + MANY_BLOCK_ROWS // 2) // MANY_BLOCK_ROWS)
             while first < end:
                 memset(&block, 0, sizeof(block))
                 block.first = first
                 block.first_word = word
                 block.weight = weight
-                block.rows = <uint32_t>min(<uint64_t>MOST_BLOCK_ROWS, end - first)
+                block.rows = <uint32_t>((end - first + count - 1) // count)
+                count -= 1
                 block.words = (block.rows + 63) // 64
                 block.by = NOTHING if seller < 0 else seller
                 block.runs = <uint32_t>self.runs.size()
@@ -198,6 +207,8 @@ cdef class TableMaker:
         cdef uint32_t i
         cdef Column column
         self.layout.parts.resize(self.layout.blocks.size() * count)
+        self.layout.payload.reserve(self._expect_words())
+        use_large_pages(self.layout.payload.data(), 8 * self.layout.payload.capacity())
         for i in range(count):
             if bytes.size() + self.coders[i].bytes.size() > NOTHING:
                 raise ValueError("a table has at most 4 GB of texts: make it in pieces")
@@ -207,6 +218,7 @@ cdef class TableMaker:
                 append_values(&self.coders[i], &words, &bytes)
                 seen.insert(seen.end(), self.layout.seen.begin(), self.layout.seen.end())
                 # Frees what is laid out now: keeping both would take twice the memory.
+                self.coders[i].rows = vector[uint32_t]()
                 self.coders[i].codes = vector[uint32_t]()
                 self.coders[i].points = vector[double]()
             columns.push_back(column)
@@ -226,6 +238,7 @@ cdef class TableMaker:
             8 * (self.layout.payload.size() + words.size() + seen.size())
             + sizeof(Part) * self.layout.parts.size() + bytes.size() + 16 * <size_t>self.rows
         )
+        use_large_pages(buffer.data(), buffer.capacity())
         buffer.resize(sizeof(header))
         source = catalog
         put(buffer, &header, T_CATALOG, source, len(catalog))
@@ -246,6 +259,16 @@ cdef class TableMaker:
         header.checksum = sum_table(buffer.data(), buffer.size())
         memcpy(buffer.data(), &header, sizeof(header))
         return 0
+
+    cdef size_t _expect_words(self) noexcept:
+        """Estimates the payload: a bit a cell, a row and a rank a value, values by block."""
+        cdef size_t words = 0
+        cdef size_t i
+        for i in range(self.coders.size()):
+            if not self.coders[i].rows.empty():
+                words += <size_t>self.rows // 32 + self.coders[i].codes.size() // 2
+                words += 5 * self.coders[i].points.size() // 2
+        return words
 
     cdef Column _describe(self, uint32_t i, uint64_t first, uint64_t seen) except *:
         cdef uint32_t attributes = <uint32_t>self.derived.size()

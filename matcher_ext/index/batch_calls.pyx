@@ -88,11 +88,9 @@ def match_batch(Snapshot snapshot, record_batch):
 
 
 def count_batch(Snapshot snapshot, record_batch, groups, group_count, working_bytes):
-    if groups is None and is_worth_a_table(snapshot, record_batch, working_bytes):
-        by = snapshot.catalog.names[snapshot.plan.routes.attribute]
-        table = VisitTable.from_arrow(record_batch, snapshot.catalog, by=by, users=None)
-        return table.count(snapshot)
     lines, codes = read_groups(groups, group_count)
+    if is_worth_a_table(snapshot, record_batch, lines, working_bytes):
+        return count_by_table(snapshot, record_batch, lines, codes)
     counts = numpy.zeros((lines, len(snapshot)), dtype=numpy.int64)
     add_counts(snapshot, record_batch, codes, counts, working_bytes)
     snapshot.ids    # makes the order
@@ -100,7 +98,26 @@ def count_batch(Snapshot snapshot, record_batch, groups, group_count, working_by
     return counts[0] if groups is None else counts
 
 
-def is_worth_a_table(Snapshot snapshot, record_batch, int64_t working_bytes):
+def count_by_table(Snapshot snapshot, record_batch, lines, codes):
+    """Counts over rows that are prepared first: an array, or a line for each code."""
+    by = snapshot.catalog.names[snapshot.plan.routes.attribute]
+    if codes is None:
+        table = VisitTable.from_arrow(record_batch, snapshot.catalog, by=by, users=None)
+        return table.count(snapshot)
+    if len(codes) < record_batch.num_rows:
+        raise ValueError("there are fewer group codes than rows")
+    table = VisitTable.from_arrow(
+        record_batch, snapshot.catalog, by=by, users=None, groups=codes[:record_batch.num_rows]
+    )
+    counts = numpy.zeros((lines, len(snapshot)), dtype=numpy.int64)
+    found = table.count(snapshot, groups=True)
+    for number, (code,) in enumerate(table.groups):
+        if code >= 0:
+            counts[code] = found[:, number]
+    return counts
+
+
+def is_worth_a_table(Snapshot snapshot, record_batch, int64_t lines, int64_t working_bytes):
     """Says whether to prepare the rows first (docs/counting.md), by how long a match of one visit
     takes. Only bookings on any path, since all others have blocks."""
     cdef CounterHolder held
@@ -110,13 +127,15 @@ def is_worth_a_table(Snapshot snapshot, record_batch, int64_t working_bytes):
         return False
     if rows * TABLE_CELL_BYTES * len(snapshot.catalog) > working_bytes:
         return False
+    if lines > 1 and 2 * sizeof(int64_t) * lines * len(snapshot) > working_bytes:
+        return False
     held = take_counter(snapshot)
     single_ns = held.counter.single_ns
     snapshot.counters.append(held)
     if single_ns == 0:
         first = record_batch.slice(0, FIRST_ROWS)
         count_batch(snapshot, first, None, None, working_bytes)
-        return is_worth_a_table(snapshot, record_batch, working_bytes)
+        return is_worth_a_table(snapshot, record_batch, lines, working_bytes)
     return rows * (single_ns - TABLE_ROW_NS) > <double>BIND_NS * snapshot.plan.expression_count
 
 

@@ -35,7 +35,8 @@ ctypedef const uint64_t* (*AskCode)(
 ) noexcept nogil
 
 cdef cppclass Asker:
-    """The memory of one thread at a time."""
+    """The memory of one thread at a time. All that take more of it raise MemoryError; whoever gets
+    one throws the asker away."""
     const Table* table
     const Question* question
     const RoutePlan* routes             # or NULL
@@ -64,31 +65,31 @@ cdef cppclass Asker:
     uint32_t forced_edge
     bint forced_open
 
-cdef void open_asker(
+cdef int open_asker(
     Asker* asker, const Table* table, const Question* question, const RoutePlan* routes,
     uint32_t leaves,
-) noexcept nogil
+) except -1 nogil
 # Lets walks answer for some of the question's reaches, and for no others.
-cdef void measure_need(Asker* asker, uint32_t first, uint32_t end) noexcept nogil
+cdef int measure_need(Asker* asker, uint32_t first, uint32_t end) except -1 nogil
 cdef void open_block(Asker* asker, uint32_t block) noexcept nogil
 # Returns memory of one bitmap, kept until the block is done.
-cdef uint64_t* take_rows(Asker* asker) noexcept nogil
+cdef uint64_t* take_rows(Asker* asker) except NULL nogil
 # Returns memory of one bitmap by its place; a shelf grows as it is asked for.
-cdef uint64_t* shelf_rows(vector[vector[uint64_t]]* shelf, size_t place) noexcept nogil
+cdef uint64_t* shelf_rows(vector[vector[uint64_t]]* shelf, size_t place) except NULL nogil
 # Returns the rows of which a node is true, or false; `asker.zero` where there are none. They are
 # good until the block is done.
-cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) noexcept nogil
+cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) except NULL nogil
 # Returns the same, perhaps in `out`.
 cdef const uint64_t* read_node(
     Asker* asker, uint32_t node, bint wanted, uint64_t* out
-) noexcept nogil
+) except NULL nogil
 # Returns the rows that a leaf is known of, true or false; NULL: the node is no leaf.
 cdef const uint64_t* find_known(Asker* asker, uint32_t node) noexcept nogil
 # Returns the rows that are eligible for an entry: `out`, or another bitmap, or `asker.zero`.
-cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) noexcept nogil
+cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) except NULL nogil
 # Finds the node of the block's publisher, or NOTHING.
 cdef uint32_t find_block_source(Asker* asker) noexcept nogil
 # Forgets the walk, so that another forced edge is taken.
 cdef void forget_walk(Asker* asker) noexcept nogil
 # Returns the rows that reach the party of a reach in time.
-cdef const uint64_t* ask_reach(Asker* asker, uint32_t reach) noexcept nogil
+cdef const uint64_t* ask_reach(Asker* asker, uint32_t reach) except NULL nogil

@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_format cimport MOST_BLOCK_ROWS, Block, Part, Table, part_of
 from matcher_ext.machine.bitmaps cimport fill_bits
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.routes.route_section cimport Reach, RoutePlan, find_source
 from matcher_ext.routes.routes cimport MOST_HOPS, RouteHop, Routes
@@ -23,15 +24,15 @@ cdef enum:
     MOST_WORDS = MOST_BLOCK_ROWS // 64
 
 
-cdef void open_asker(
+cdef int open_asker(
     Asker* asker, const Table* table, const Question* question, const RoutePlan* routes,
     uint32_t leaves,
-) noexcept nogil:
+) except -1 nogil:
     asker.table = table
     asker.question = question
     asker.routes = routes
     asker.leaves = leaves
-    asker.answers.assign(2 * question.nodes.size(), Answer(NULL, 0))
+    fill_vector(asker.answers, 2 * question.nodes.size(), Answer(NULL, 0))
     asker.stamp = 0
     asker.taken = 0
     asker.forced_edge = NOTHING
@@ -42,16 +43,17 @@ cdef void open_asker(
     asker.spare = take_rows(asker)
     memset(asker.zero, 0, 8 * <size_t>MOST_WORDS)
     if routes != NULL:
-        asker.last.assign(routes.routes.node_count, NOTHING)
+        fill_vector(asker.last, routes.routes.node_count, NOTHING)
         measure_need(asker, 0, <uint32_t>question.reaches.size())
+    return 0
 
 
-cdef uint64_t* take_rows(Asker* asker) noexcept nogil:
+cdef uint64_t* take_rows(Asker* asker) except NULL nogil:
     asker.taken += 1
     return shelf_rows(&asker.pool, asker.taken - 1)
 
 
-cdef uint64_t* shelf_rows(vector[vector[uint64_t]]* shelf, size_t place) noexcept nogil:
+cdef uint64_t* shelf_rows(vector[vector[uint64_t]]* shelf, size_t place) except NULL nogil:
     while shelf.size() <= place:
         shelf.push_back(vector[uint64_t]())
         shelf.back().resize(MOST_WORDS)
@@ -116,7 +118,7 @@ cdef const uint64_t* ask_leaf(
 
 cdef const uint64_t* ask_inner(
     Asker* asker, const Asked* node, bint wanted, uint64_t* out, uint32_t depth
-) noexcept nogil:
+) except NULL nogil:
     """Joins children: `and` if all of them must be as wanted, else `or`. The first one's rows may
     be in `out` already."""
     cdef const uint32_t* children = asker.question.children.data() + node.first
@@ -150,7 +152,7 @@ cdef const uint64_t* ask_inner(
 
 cdef const uint64_t* ask_answer(
     Asker* asker, const Asked* node, bint wanted, uint64_t* out, uint32_t depth
-) noexcept nogil:
+) except NULL nogil:
     """Asks the graph of the exchange, or code."""
     cdef const uint64_t* rows
     if node.kind == ASKED_REACH:
@@ -168,7 +170,7 @@ cdef const uint64_t* ask_answer(
 
 cdef const uint64_t* find_rows(
     Asker* asker, uint32_t number, bint wanted, uint64_t* out, uint32_t depth
-) noexcept nogil:
+) except NULL nogil:
     """Answers a node in `out`, or in memory that is kept if it will be asked again."""
     cdef Answer* answer = &asker.answers[2 * <size_t>number + wanted]
     cdef const Asked* node
@@ -198,13 +200,13 @@ cdef const uint64_t* find_rows(
     return rows
 
 
-cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) noexcept nogil:
+cdef const uint64_t* ask_node(Asker* asker, uint32_t node, bint wanted) except NULL nogil:
     return find_rows(asker, node, wanted, NULL, 0)
 
 
 cdef const uint64_t* read_node(
     Asker* asker, uint32_t node, bint wanted, uint64_t* out
-) noexcept nogil:
+) except NULL nogil:
     return find_rows(asker, node, wanted, out, 0)
 
 
@@ -227,7 +229,7 @@ cdef const uint64_t* find_known(Asker* asker, uint32_t number) noexcept nogil:
     return known
 
 
-cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) noexcept nogil:
+cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) except NULL nogil:
     cdef const uint32_t* children = asker.question.children.data() + entry.first
     cdef const uint64_t* rows = asker.valid
     cdef const uint64_t* more
@@ -247,13 +249,13 @@ cdef const uint64_t* ask_entry(Asker* asker, const Entry* entry, uint64_t* out) 
 
 # Walking.
 
-cdef void measure_need(Asker* asker, uint32_t first, uint32_t end) noexcept nogil:
+cdef int measure_need(Asker* asker, uint32_t first, uint32_t end) except -1 nogil:
     """Measures backwards from whoever is asked for: need is 1 + the hops that may lead there."""
     cdef const Routes* routes = &asker.routes.routes
     cdef vector[vector[uint32_t]] waiting      # by hops that are left
     cdef const Reach* reach
     cdef uint32_t i, k, node, hops
-    asker.need.assign(routes.node_count, 0)
+    fill_vector(asker.need, routes.node_count, 0)
     asker.most_hops = 0
     waiting.resize(MOST_HOPS)
     for i in range(first, end):
@@ -272,6 +274,7 @@ cdef void measure_need(Asker* asker, uint32_t first, uint32_t end) noexcept nogi
             for k in range(routes.nodes[node].purchases, routes.nodes[node + 1].purchases):
                 if asker.need[routes.purchases[k].node] < hops - 1:
                     waiting[hops - 2].push_back(routes.purchases[k].node)
+    return 0
 
 
 cdef void forget_walk(Asker* asker) noexcept nogil:
@@ -282,7 +285,7 @@ cdef void forget_walk(Asker* asker) noexcept nogil:
     asker.reached.clear()
 
 
-cdef const uint64_t* ask_edge(Asker* asker, const RouteHop* hop) noexcept nogil:
+cdef const uint64_t* ask_edge(Asker* asker, const RouteHop* hop) except NULL nogil:
     if hop.edge == asker.forced_edge:
         return asker.every if asker.forced_open else asker.zero
     return find_rows(
@@ -299,9 +302,9 @@ cdef uint32_t find_block_source(Asker* asker) noexcept nogil:
     return find_source(asker.routes, asker.table.bytes + text_offset(word), text_length(word))
 
 
-cdef void reach_rows(
+cdef int reach_rows(
     Asker* asker, uint32_t node, uint32_t hops, const uint64_t* found
-) noexcept nogil:
+) except -1 nogil:
     """Adds rows with which a party is reached after so many hops, if any of them is new."""
     cdef uint32_t before = asker.last[node]
     cdef Reached made
@@ -315,7 +318,7 @@ cdef void reach_rows(
     if before != NOTHING:
         fresh = take_rows(asker)
         if not except_rows(fresh, found, asker.reached[before].rows, asker.words):
-            return
+            return 0
         rows = take_rows(asker)
         memcpy(rows, asker.reached[before].rows, 8 * <size_t>asker.words)
         or_rows(rows, fresh, asker.words)
@@ -323,12 +326,13 @@ cdef void reach_rows(
         made.fresh = fresh
     asker.last[node] = <uint32_t>asker.reached.size()
     asker.reached.push_back(made)
+    return 0
 
 
-cdef void walk_round(
+cdef int walk_round(
     Asker* asker, size_t first, size_t end, uint32_t hops, vector[uint64_t*]* soon,
     vector[uint32_t]* touched,
-) noexcept nogil:
+) except -1 nogil:
     """Goes on from the parties that the round before reached with new rows."""
     cdef const Routes* routes = &asker.routes.routes
     cdef const RouteHop* hop
@@ -355,9 +359,10 @@ cdef void walk_round(
         if except_rows(asker.spare, soon[0][node], asker.zero, asker.words):
             reach_rows(asker, node, hops, soon[0][node])
         soon[0][node] = NULL
+    return 0
 
 
-cdef void walk_block(Asker* asker) noexcept nogil:
+cdef int walk_block(Asker* asker) except -1 nogil:
     cdef uint32_t source = find_block_source(asker)
     cdef vector[uint64_t*] soon
     cdef vector[uint32_t] touched
@@ -365,15 +370,16 @@ cdef void walk_block(Asker* asker) noexcept nogil:
     cdef uint32_t hops
     asker.is_walked = True
     if source == NOTHING:
-        return
-    soon.assign(asker.routes.routes.node_count, NULL)
+        return 0
+    fill_vector(soon, asker.routes.routes.node_count, <uint64_t*>NULL)
     reach_rows(asker, source, 0, asker.every)
     for hops in range(1, asker.most_hops):
         end = asker.reached.size()
         if first == end:
-            return
+            return 0
         walk_round(asker, first, end, hops, &soon, &touched)
         first = end
+    return 0
 
 
 cdef const uint64_t* rows_within(Asker* asker, uint32_t node, uint32_t hops) noexcept nogil:
@@ -385,7 +391,7 @@ cdef const uint64_t* rows_within(Asker* asker, uint32_t node, uint32_t hops) noe
     return asker.reached[at].rows
 
 
-cdef const uint64_t* ask_reach(Asker* asker, uint32_t number) noexcept nogil:
+cdef const uint64_t* ask_reach(Asker* asker, uint32_t number) except NULL nogil:
     cdef const Reach* reach = &asker.question.reaches[number]
     cdef const Routes* routes = &asker.routes.routes
     cdef const uint64_t* sold

@@ -39,7 +39,7 @@ cdef cppclass Binding:
     vector[int64_t] shapes      # float bits, as a predicate has them
 
 # Appends a predicate. `columns`: by attribute of the asker, the table's column or NOTHING.
-cdef void bind_predicate(
+cdef int bind_predicate(
     const Table* table, const uint32_t* columns, PredicateView view, const Predicate* predicate,
     Binding* binding,
-) noexcept nogil
+) except -1 nogil

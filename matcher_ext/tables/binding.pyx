@@ -13,18 +13,19 @@ from matcher_ext.values.spans cimport compare_text
 from matcher_ext.visits.comparisons cimport test_string
 
 
-cdef void add_run(Binding* binding, Bound* bound, uint32_t first, uint32_t end) noexcept nogil:
+cdef int add_run(Binding* binding, Bound* bound, uint32_t first, uint32_t end) except -1 nogil:
     """Adds a run that lies behind those before; joins neighbours, except elements of an ALL."""
     cdef Codes* last
     if first >= end:
-        return
+        return 0
     if bound.count and bound.how != BY_ALL:
         last = &binding.runs.back()
         if first <= last.end:
             last.end = max(last.end, end)
-            return
+            return 0
     binding.runs.push_back(Codes(first, end))
     bound.count += 1
+    return 0
 
 
 # Numbers.
@@ -39,10 +40,10 @@ cdef uint32_t place_above(const int64_t* words, uint32_t values, int64_t value) 
     return place + (place < values and words[place] == value)
 
 
-cdef void bind_numbers(
+cdef int bind_numbers(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     """Binds comparisons and lists of numbers, floats among them by the order of their bits."""
     cdef const int64_t* words = table.words + column.first
     cdef const int64_t* operands = view.words + predicate.first
@@ -69,12 +70,13 @@ cdef void bind_numbers(
                 binding, bound, place_number(words, column.values, low),
                 place_above(words, column.values, low),
             )
+    return 0
 
 
-cdef void bind_schedule(
+cdef int bind_schedule(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     cdef const int64_t* words = table.words + column.first
     cdef const int64_t* pairs = view.words + predicate.first
     cdef uint32_t i
@@ -83,14 +85,15 @@ cdef void bind_schedule(
             binding, bound, place_number(words, column.values, pairs[i]),
             place_number(words, column.values, pairs[i + 1]),
         )
+    return 0
 
 
 # Texts.
 
-cdef void bind_listed_texts(
+cdef int bind_listed_texts(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     """Looks up each listed text; of a list longer than the dictionary, each value instead."""
     cdef const int64_t* words = table.words + column.first
     cdef const int64_t* operands = view.words + predicate.first
@@ -105,7 +108,7 @@ cdef void bind_listed_texts(
                 compare_text(view.bytes, found[0], table.bytes, words[i]) == 0
             ):
                 add_run(binding, bound, i, i + 1)
-        return
+        return 0
     for i in range(predicate.count):
         found = find_text(words, words + column.values, table.bytes, operands[i], view.bytes)
         if found != words + column.values and (
@@ -114,17 +117,19 @@ cdef void bind_listed_texts(
             add_run(
                 binding, bound, <uint32_t>(found - words), <uint32_t>(found - words) + 1
             )
+    return 0
 
 
-cdef void bind_tried_texts(
+cdef int bind_tried_texts(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     cdef const int64_t* words = table.words + column.first
     cdef uint32_t i
     for i in range(column.values):
         if test_string(view, predicate, table.bytes, words[i]):
             add_run(binding, bound, i, i + 1)
+    return 0
 
 
 # Addresses.
@@ -152,10 +157,10 @@ cdef uint64_t host_mask(int64_t bits) noexcept nogil:
     return ~<uint64_t>0 if bits >= 64 else (<uint64_t>1 << bits) - 1
 
 
-cdef void bind_networks(
+cdef int bind_networks(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     """Binds networks, whose addresses lie together; listed in the order of their first ones."""
     cdef const int64_t* words = table.words + column.first
     cdef const int64_t* network
@@ -174,14 +179,15 @@ cdef void bind_networks(
             binding, bound,
             place_address(words, column.values, <uint64_t>network[0], <uint64_t>network[1]), end,
         )
+    return 0
 
 
 # All together.
 
-cdef void bind_runs(
+cdef int bind_runs(
     const Table* table, const Column* column, PredicateView view, const Predicate* predicate,
     Binding* binding, Bound* bound,
-) noexcept nogil:
+) except -1 nogil:
     cdef uint8_t test = predicate.test
     if test == DURING:
         bind_schedule(table, column, view, predicate, binding, bound)
@@ -197,6 +203,7 @@ cdef void bind_runs(
         bind_tried_texts(table, column, view, predicate, binding, bound)
     else:
         bind_numbers(table, column, view, predicate, binding, bound)
+    return 0
 
 
 cdef uint8_t choose_how(const Predicate* predicate) noexcept nogil:
@@ -231,10 +238,10 @@ cdef void estimate_truth(
     bound.truth = <float>((known - found if bound.negated else found) / rows)
 
 
-cdef void bind_predicate(
+cdef int bind_predicate(
     const Table* table, const uint32_t* columns, PredicateView view, const Predicate* predicate,
     Binding* binding,
-) noexcept nogil:
+) except -1 nogil:
     cdef Bound bound
     cdef const Column* column
     cdef uint8_t test = predicate.test
@@ -253,7 +260,7 @@ cdef void bind_predicate(
             bound.how = BY_ABSENCE
         bound.truth = 1 if bound.how == BY_PRESENCE and bound.negated else 0
         binding.bounds.push_back(bound)
-        return
+        return 0
     column = &table.columns[bound.column]
     if bound.how == BY_CIRCLE or bound.how == BY_POLYGON:
         bound.first = <uint32_t>binding.shapes.size()
@@ -269,3 +276,4 @@ cdef void bind_predicate(
             bound.count = 0
     estimate_truth(table, column, binding, &bound)
     binding.bounds.push_back(bound)
+    return 0

@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_format cimport Table
+from matcher_ext.machine.keeping cimport copy_value, fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.graph cimport is_reach, reach_of
 from matcher_ext.plan.plan cimport SLOTS, section_count
@@ -41,7 +42,7 @@ cdef class BoundIndex:
             thread = self.pool.pop()
         else:
             thread = Thread()
-            thread.question = self.question
+            copy_value(thread.question, self.question)
             open_asker(
                 &thread.asker, self.table, &thread.question, self.routes,
                 self.below.plan.totals.leaves if self.below is not None else 0,
@@ -124,8 +125,8 @@ cdef class BoundIndex:
         """Finds what definitions mean that have no text here: `meanings`, code, reaches."""
         cdef uint32_t definition
         names = plan.definition_names()
-        targets.assign(len(names) + 1, NOTHING)
-        is_edge.assign(len(names) + 1, 0)
+        targets.resize(len(names) + 1, NOTHING)
+        is_edge.resize(len(names) + 1, 0)
         for definition, name in enumerate(names):
             is_edge[0][definition] = name.startswith("edge.")
             if name in meanings:
@@ -159,7 +160,7 @@ cdef class BoundIndex:
             order_children(&self.question, first)
         self.bases[number] = base
         if plan is self.below:
-            self.question.slots.assign(section_count(&plan.plan, SLOTS) + 1, NOTHING)
+            fill_vector(self.question.slots, section_count(&plan.plan, SLOTS) + 1, NOTHING)
         for definition, name in enumerate(plan.definition_names()):
             node = targets[definition]
             if node == NOTHING:

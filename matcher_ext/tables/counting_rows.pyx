@@ -6,6 +6,7 @@ from matcher_ext.columns.table_format cimport (
     Block, Part, Run, Table, bitmap_at, codes_of, part_of, rows_of, starts_of,
 )
 from matcher_ext.machine.bitmaps cimport first_one
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_rows
@@ -15,24 +16,26 @@ cdef enum:
     MOST_WAITING = 1 << 22      # users of an entry that are kept before they are looked through
 
 
-cdef void count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
+cdef int count_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) except -1 nogil:
     cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         counts[number] += asker.table.blocks[asker.block].weight * (
             <int64_t>count_rows(rows, asker.words)
         )
+    return 0
 
 
-cdef void group_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) noexcept nogil:
+cdef int group_entry(Asker* asker, uint32_t number, uint64_t* out, int64_t* counts) except -1 nogil:
     cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows != asker.zero:
         add_groups(asker, rows, counts + <size_t>number * asker.table.header.groups)
+    return 0
 
 
-ctypedef void (*CountEntry)(Asker*, uint32_t, uint64_t*, int64_t*) noexcept nogil
+ctypedef int (*CountEntry)(Asker*, uint32_t, uint64_t*, int64_t*) except -1 nogil
 
 
-cdef void each_entry(Asker* asker, CountEntry count, int64_t* counts) noexcept nogil:
+cdef int each_entry(Asker* asker, CountEntry count, int64_t* counts) except -1 nogil:
     cdef const Question* question = asker.question
     cdef uint32_t block, i, by
     cdef uint64_t* out
@@ -45,14 +48,17 @@ cdef void each_entry(Asker* asker, CountEntry count, int64_t* counts) noexcept n
                 count(asker, question.gated[i], out, counts)
         for i in range(<uint32_t>question.ungated.size()):
             count(asker, question.ungated[i], out, counts)
+    return 0
 
 
-cdef void count_entries(Asker* asker, int64_t* counts) noexcept nogil:
+cdef int count_entries(Asker* asker, int64_t* counts) except -1 nogil:
     each_entry(asker, count_entry, counts)
+    return 0
 
 
-cdef void count_grouped(Asker* asker, int64_t* counts) noexcept nogil:
+cdef int count_grouped(Asker* asker, int64_t* counts) except -1 nogil:
     each_entry(asker, group_entry, counts)
+    return 0
 
 
 cdef void add_groups(Asker* asker, const uint64_t* rows, int64_t* groups) noexcept nogil:
@@ -77,18 +83,19 @@ cdef void add_groups(Asker* asker, const uint64_t* rows, int64_t* groups) noexce
 
 # Users.
 
-cdef void read_users(const Table* table, uint32_t number, vector[uint32_t]* users) noexcept nogil:
+cdef int read_users(const Table* table, uint32_t number, vector[uint32_t]* users) except -1 nogil:
     cdef const Block* block = &table.blocks[number]
     cdef const Part* part
     cdef const uint64_t* bitmap
     cdef uint64_t bits
     cdef uint32_t i, k, word
-    users.assign(64 * block.words, NOTHING)
+    users.clear()
+    users.resize(64 * block.words, NOTHING)
     if table.header.users == NOTHING:
-        return
+        return 0
     part = part_of(table, number, table.header.users)
     if part.known == 0:
-        return
+        return 0
     for i in range(part.distinct):
         bitmap = bitmap_at(table, block, part, i)
         if bitmap != NULL:
@@ -100,11 +107,12 @@ cdef void read_users(const Table* table, uint32_t number, vector[uint32_t]* user
             continue
         for k in range(starts_of(table, part)[i], starts_of(table, part)[i + 1]):
             users[0][rows_of(table, part)[k]] = codes_of(table, part)[i]
+    return 0
 
 
-cdef void add_users(
+cdef int add_users(
     const uint64_t* rows, uint32_t words, const vector[uint32_t]* users, vector[uint32_t]* found
-) noexcept nogil:
+) except -1 nogil:
     cdef uint64_t bits
     cdef uint32_t word, user
     for word in range(words):
@@ -114,6 +122,7 @@ cdef void add_users(
             if user != NOTHING:
                 found.push_back(user)
             bits &= bits - 1
+    return 0
 
 
 cdef int64_t count_distinct(
@@ -139,32 +148,34 @@ cdef cppclass Counted:
     vector[vector[uint32_t]] found      # by entry
 
 
-cdef void add_entry_users(
+cdef int add_entry_users(
     Asker* asker, Counted* counted, uint32_t number, uint64_t* out
-) noexcept nogil:
+) except -1 nogil:
     cdef const uint64_t* rows = ask_entry(asker, &asker.question.entries[number], out)
     if rows == asker.zero:
-        return
+        return 0
     add_users(rows, asker.words, &counted.users, &counted.found[number])
     if counted.found[number].size() > MOST_WAITING:
         counted.stamp += 1
         count_distinct(&counted.found[number], &counted.seen, counted.stamp)
+    return 0
 
 
-cdef void settle(
+cdef int settle(
     Counted* counted, uint32_t number, int64_t* counts, vector[vector[uint32_t]]* lists
-) noexcept nogil:
+) except -1 nogil:
     """Counts an entry whose rows are all there, and frees its memory."""
     counted.stamp += 1
     counts[number] = count_distinct(&counted.found[number], &counted.seen, counted.stamp)
     if lists != NULL:
-        lists[0][number] = counted.found[number]
+        lists[0][number].swap(counted.found[number])
     counted.found[number] = vector[uint32_t]()
+    return 0
 
 
-cdef void count_users(
+cdef int count_users(
     Asker* asker, int64_t* counts, vector[vector[uint32_t]]* lists
-) noexcept nogil:
+) except -1 nogil:
     """Counts users, each once. Blocks of one publisher follow one another: behind the last of them
     the users of its bookings are known."""
     cdef const Table* table = asker.table
@@ -175,8 +186,8 @@ cdef void count_users(
     if lists != NULL:
         lists.resize(question.entries.size())
     if table.header.users == NOTHING:
-        return
-    counted.seen.assign(table.columns[table.header.users].values, 0)
+        return 0
+    fill_vector(counted.seen, table.columns[table.header.users].values, 0)
     counted.stamp = 0
     counted.found.resize(question.entries.size())
     for block in range(table.block_count):
@@ -194,3 +205,4 @@ cdef void count_users(
             add_entry_users(asker, &counted, question.ungated[i], out)
     for i in range(<uint32_t>question.ungated.size()):
         settle(&counted, question.ungated[i], counts, lists)
+    return 0

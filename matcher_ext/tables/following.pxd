@@ -13,4 +13,4 @@ cdef class FollowedBookings:
     cdef list entries               # of the question, by id; -1: true of nothing
 
     cdef int _add(self, int64_t number) except -1
-    cdef int _add_steps(self, const Entry* entry) noexcept
+    cdef int _add_steps(self, const Entry* entry) except -1

@@ -57,7 +57,7 @@ cdef class FollowedBookings:
         self.followed.results.push_back(self.followed.results.back() + 3 + 2 * steps)
         return 0
 
-    cdef int _add_steps(self, const Entry* entry) noexcept:
+    cdef int _add_steps(self, const Entry* entry) except -1:
         """Adds the edges of a path in its order, and whether any path is open."""
         cdef const uint32_t* edges = self.bound.question.children.data() + entry.edges
         cdef uint32_t i, child
@@ -133,10 +133,10 @@ cdef bint is_reach_link(const Question* question, uint32_t number) noexcept nogi
     )
 
 
-cdef void order_path(
+cdef int order_path(
     const vector[EdgeEnds]* ends, const Question* question, const uint32_t* edges, uint32_t count,
     vector[uint32_t]* found,
-) noexcept nogil:
+) except -1 nogil:
     """Appends edges from the one that no other leads to; without a graph, as they are: by the order
     of their definitions."""
     cdef size_t before = found.size()
@@ -163,6 +163,7 @@ cdef void order_path(
         found.resize(before)
         for i in range(count):
             found.push_back(edges[i])
+    return 0
 
 
 cdef inline EdgeEnds end_of(

@@ -4,6 +4,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.values cimport value_of
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_node, open_block, take_rows
 from matcher_ext.tables.bound_index cimport BoundIndex
@@ -53,7 +54,7 @@ cdef uint32_t find_gate(Asker* asker, uint32_t root) noexcept nogil:
     return NOTHING
 
 
-cdef void tally_bookings(Asker* asker, Tally* tally, const uint64_t* truth) noexcept nogil:
+cdef int tally_bookings(Asker* asker, Tally* tally, const uint64_t* truth) except -1 nogil:
     cdef int64_t weight = asker.table.blocks[asker.block].weight
     cdef const uint64_t* rows
     cdef size_t i
@@ -69,29 +70,31 @@ cdef void tally_bookings(Asker* asker, Tally* tally, const uint64_t* truth) noex
         tally.matched[i] += weight * <int64_t>count_both(tally.rows, truth, asker.words)
     tally.open += weight * <int64_t>count_rows(tally.wide, asker.words)
     tally.eligible += weight * <int64_t>count_both(tally.wide, truth, asker.words)
+    return 0
 
 
-cdef void tally_gains(Asker* asker, Tally* tally) noexcept nogil:
+cdef int tally_gains(Asker* asker, Tally* tally) except -1 nogil:
     """Counts what each condition alone keeps out."""
     cdef int64_t weight = asker.table.blocks[asker.block].weight
     cdef const uint64_t* truth
     cdef size_t i
     if count_rows(tally.wide, asker.words) == 0:
-        return
+        return 0
     memset(tally.rows, 0, 8 * <size_t>asker.words)
     memset(tally.other, 0, 8 * <size_t>asker.words)
     for i in range(tally.conditions.size()):
         truth = ask_node(asker, tally.conditions[i], True)
         if not add_failures(tally.rows, tally.other, tally.wide, truth, asker.words):
-            return
+            return 0
     if not except_rows(tally.rows, tally.rows, tally.other, asker.words):
-        return
+        return 0
     for i in range(tally.conditions.size()):
         truth = ask_node(asker, tally.conditions[i], True)
         tally.gains[i] += weight * <int64_t>count_except(tally.rows, truth, asker.words)
+    return 0
 
 
-cdef void tally_block(Asker* asker, Tally* tally, uint32_t block) noexcept nogil:
+cdef int tally_block(Asker* asker, Tally* tally, uint32_t block) except -1 nogil:
     cdef int64_t weight = asker.table.blocks[block].weight
     cdef const uint64_t* truth
     cdef int64_t count
@@ -112,6 +115,7 @@ cdef void tally_block(Asker* asker, Tally* tally, uint32_t block) noexcept nogil
     else:
         tally_bookings(asker, tally, truth)
     tally_gains(asker, tally)
+    return 0
 
 
 cdef object ask_impact(BoundIndex bound, str text, list bookings):
@@ -127,12 +131,12 @@ cdef object ask_impact(BoundIndex bound, str text, list bookings):
     for _, root in conditions:
         tally.conditions.push_back(root)
     tally.visits = tally.open = tally.eligible = 0
-    tally.opened.assign(tally.bookings.size(), 0)
-    tally.matched.assign(tally.bookings.size(), 0)
-    tally.gains.assign(tally.conditions.size(), 0)
-    tally.by_block.assign(bound.table.block_count, 0)
+    fill_vector(tally.opened, tally.bookings.size(), 0)
+    fill_vector(tally.matched, tally.bookings.size(), 0)
+    fill_vector(tally.gains, tally.conditions.size(), 0)
+    fill_vector(tally.by_block, bound.table.block_count, 0)
     if bound.table.header.users != NOTHING:
-        tally.seen.assign(bound.table.columns[bound.table.header.users].values, 0)
+        fill_vector(tally.seen, bound.table.columns[bound.table.header.users].values, 0)
     with nogil:
         for block in range(bound.table.block_count):
             tally_block(asker, &tally, block)

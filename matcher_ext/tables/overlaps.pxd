@@ -11,4 +11,4 @@ cdef struct Common:
 
 # Lists pairs of entries with at least `support` common visits at one publisher or, for entries of
 # no publisher, at all of them. Only the rows of one publisher are in memory at a time.
-cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noexcept nogil
+cdef int find_common(Asker* asker, int64_t support, vector[Common]* found) except -1 nogil

@@ -5,6 +5,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_format cimport Block
+from matcher_ext.machine.keeping cimport add_number, fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport Asker, ask_entry, open_block, take_rows
 from matcher_ext.tables.kernels cimport count_both, count_rows
@@ -22,7 +23,7 @@ cdef cppclass Publisher:
     vector[int64_t] visits          # by entry
 
 
-cdef void gather(Asker* asker, Publisher* here) noexcept nogil:
+cdef int gather(Asker* asker, Publisher* here) except -1 nogil:
     """Asks all entries over the publisher's blocks."""
     cdef const Block* blocks = asker.table.blocks
     cdef const uint64_t* rows
@@ -40,9 +41,10 @@ cdef void gather(Asker* asker, Publisher* here) noexcept nogil:
                     <int64_t>count_rows(rows, asker.words)
                 )
         at += blocks[block].words
+    return 0
 
 
-cdef void open_publisher(Asker* asker, Publisher* here, uint32_t first) noexcept nogil:
+cdef int open_publisher(Asker* asker, Publisher* here, uint32_t first) except -1 nogil:
     cdef const Block* blocks = asker.table.blocks
     cdef const Question* question = asker.question
     cdef uint32_t by = blocks[first].by
@@ -60,8 +62,9 @@ cdef void open_publisher(Asker* asker, Publisher* here, uint32_t first) noexcept
     here.gated = <uint32_t>here.entries.size()
     for i in range(<uint32_t>question.ungated.size()):
         here.entries.push_back(question.ungated[i])
-    here.rows.assign(here.entries.size() * here.words, 0)
-    here.visits.assign(here.entries.size(), 0)
+    fill_vector(here.rows, here.entries.size() * here.words, 0)
+    fill_vector(here.visits, here.entries.size(), 0)
+    return 0
 
 
 cdef int64_t count_pair(
@@ -79,10 +82,10 @@ cdef int64_t count_pair(
     return visits
 
 
-cdef void add_pairs(
+cdef int add_pairs(
     Asker* asker, const Publisher* here, int64_t support, vector[Common]* found,
     unordered_map[uint64_t, int64_t]* wide,
-) noexcept nogil:
+) except -1 nogil:
     """Counts pairs; those of two entries of no publisher go on at the next."""
     cdef int64_t visits
     cdef size_t i, k
@@ -95,12 +98,15 @@ cdef void add_pairs(
             visits = count_pair(asker, here, i, k)
             if i >= here.gated:
                 if visits:
-                    wide[0][<uint64_t>here.entries[i] << 32 | here.entries[k]] += visits
+                    add_number(
+                        wide[0], <uint64_t>here.entries[i] << 32 | here.entries[k], visits
+                    )
             elif visits >= support:
                 found.push_back(Common(visits, here.entries[i], here.entries[k]))
+    return 0
 
 
-cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noexcept nogil:
+cdef int find_common(Asker* asker, int64_t support, vector[Common]* found) except -1 nogil:
     cdef Publisher here
     cdef unordered_map[uint64_t, int64_t] wide
     cdef uint32_t block = 0
@@ -114,3 +120,4 @@ cdef void find_common(Asker* asker, int64_t support, vector[Common]* found) noex
             found.push_back(
                 Common(item.second, <uint32_t>(item.first >> 32), <uint32_t>item.first)
             )
+    return 0

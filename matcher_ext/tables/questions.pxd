@@ -73,23 +73,23 @@ cdef cppclass Question:
 cdef uint32_t add_plan(
     Question* question, const Table* table, const uint32_t* columns, const Plan* plan,
     const uint32_t* targets, const uint8_t* is_edge,
-) noexcept nogil
+) except 0xFFFFFFFF nogil
 # Appends a form's graph; `targets` are nodes by name of the form.
 cdef uint32_t add_form(
     Question* question, const Table* table, const uint32_t* columns, const NormalForm* form,
     const uint32_t* targets, const uint8_t* is_edge,
-) noexcept nogil
+) except 0xFFFFFFFF nogil
 cdef uint32_t add_asked(
     Question* question, uint8_t kind, uint32_t first, uint32_t count
-) noexcept nogil
+) except 0xFFFFFFFF nogil
 # Estimates nodes from `first` on, and orders their children: what settles most comes first.
 cdef void order_children(Question* question, uint32_t first) noexcept nogil
 # Appends an entry for a root.
-cdef void add_entry(
+cdef int add_entry(
     Question* question, const Table* table, uint32_t root, uint8_t plan, uint32_t source
-) noexcept nogil
+) except -1 nogil
 # Lists entries by gate, once all are there: neighbours share the beginnings of their paths.
-cdef void index_gates(Question* question, const Table* table) noexcept nogil
+cdef int index_gates(Question* question, const Table* table) except -1 nogil
 # Marks the nodes whose answers are worth keeping: entries of one gate ask for them
 # again. Memory that is written once and read once costs more than asking does.
-cdef void mark_kept(Question* question) noexcept nogil
+cdef int mark_kept(Question* question) except -1 nogil

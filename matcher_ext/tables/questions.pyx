@@ -4,6 +4,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from matcher_ext.columns.table_format cimport Table
+from matcher_ext.machine.keeping cimport copy_value, fill_vector, put_number
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.plan.plan cimport Plan, PlanNode
 from matcher_ext.tables.binding cimport BY_RUNS, Bound, bind_predicate
@@ -57,7 +58,7 @@ cdef double AGAIN = 1.2     # asked so often a gate, or more: worth keeping
 
 cdef uint32_t add_asked(
     Question* question, uint8_t kind, uint32_t first, uint32_t count
-) noexcept nogil:
+) except 0xFFFFFFFF nogil:
     cdef Asked made
     memset(&made, 0, sizeof(made))
     made.kind = kind
@@ -81,7 +82,7 @@ cdef uint8_t asked_kind(uint8_t kind) noexcept nogil:
 
 cdef uint32_t add_children(
     Question* question, const uint32_t* children, uint32_t count, uint32_t base
-) noexcept nogil:
+) except 0xFFFFFFFF nogil:
     cdef uint32_t first = <uint32_t>question.children.size()
     cdef uint32_t i
     for i in range(count):
@@ -92,7 +93,7 @@ cdef uint32_t add_children(
 cdef uint32_t add_plan(
     Question* question, const Table* table, const uint32_t* columns, const Plan* plan,
     const uint32_t* targets, const uint8_t* is_edge,
-) noexcept nogil:
+) except 0xFFFFFFFF nogil:
     cdef uint32_t base = <uint32_t>question.nodes.size()
     cdef uint32_t bounds = <uint32_t>question.binding.bounds.size()
     cdef const PlanNode* node
@@ -123,7 +124,7 @@ cdef uint32_t add_plan(
 cdef uint32_t add_form(
     Question* question, const Table* table, const uint32_t* columns, const NormalForm* form,
     const uint32_t* targets, const uint8_t* is_edge,
-) noexcept nogil:
+) except 0xFFFFFFFF nogil:
     cdef uint32_t base = <uint32_t>question.nodes.size()
     cdef uint32_t bounds = <uint32_t>question.binding.bounds.size()
     cdef const NormalNode* node
@@ -209,7 +210,7 @@ cdef bint read_gate(
     return True
 
 
-cdef uint32_t join_path(Question* question, uint32_t before, uint32_t edge) noexcept nogil:
+cdef uint32_t join_path(Question* question, uint32_t before, uint32_t edge) except 0xFFFFFFFF nogil:
     """Finds or makes the path that goes on from another by one edge."""
     cdef uint64_t key = <uint64_t>before << 32 | edge
     cdef uint32_t made
@@ -219,11 +220,11 @@ cdef uint32_t join_path(Question* question, uint32_t before, uint32_t edge) noex
     question.children.push_back(before)
     question.children.push_back(edge)
     question.nodes[made].truth = min(question.nodes[before].truth, question.nodes[edge].truth)
-    question.paths[key] = made
+    put_number(question.paths, key, made)
     return made
 
 
-cdef uint32_t share_path(Question* question, const vector[uint32_t]* edges) noexcept nogil:
+cdef uint32_t share_path(Question* question, const vector[uint32_t]* edges) except 0xFFFFFFFF nogil:
     """Finds or makes the node of a path: one for all entries that have it."""
     cdef uint32_t path = edges[0][0]
     cdef size_t i
@@ -232,9 +233,9 @@ cdef uint32_t share_path(Question* question, const vector[uint32_t]* edges) noex
     return path
 
 
-cdef void add_entry(
+cdef int add_entry(
     Question* question, const Table* table, uint32_t root, uint8_t plan, uint32_t source
-) noexcept nogil:
+) except -1 nogil:
     cdef Entry entry
     cdef vector[uint32_t] parts, edges, rest
     cdef size_t i
@@ -263,15 +264,16 @@ cdef void add_entry(
     entry.count = <uint32_t>rest.size()
     question.children.insert(question.children.end(), rest.begin(), rest.end())
     question.entries.push_back(entry)
+    return 0
 
 
-cdef void index_gates(Question* question, const Table* table) noexcept nogil:
+cdef int index_gates(Question* question, const Table* table) except -1 nogil:
     cdef uint32_t values = 0
     cdef uint32_t i, gate
     cdef vector[uint32_t] at
     if table.header.by != NOTHING:
         values = table.columns[table.header.by].values
-    question.gate_starts.assign(values + 1, 0)
+    fill_vector(question.gate_starts, values + 1, 0)
     for i in range(<uint32_t>question.entries.size()):
         if question.entries[i].is_never:
             continue
@@ -282,7 +284,7 @@ cdef void index_gates(Question* question, const Table* table) noexcept nogil:
             question.gate_starts[gate + 1] += 1
     for i in range(values):
         question.gate_starts[i + 1] += question.gate_starts[i]
-    at = question.gate_starts
+    copy_value(at, question.gate_starts)
     question.gated.resize(question.gate_starts[values])
     for i in range(<uint32_t>question.entries.size()):
         gate = question.entries[i].gate
@@ -296,6 +298,7 @@ cdef void index_gates(Question* question, const Table* table) noexcept nogil:
             question.entries.data(), question.children.data(),
         )
     question.paths.clear()
+    return 0
 
 
 # Choosing what is kept.
@@ -331,13 +334,13 @@ cdef void use_entry(const Question* question, Use* use, const Entry* entry) noex
         use_node(question, use, question.children[i])
 
 
-cdef void mark_kept(Question* question) noexcept nogil:
+cdef int mark_kept(Question* question) except -1 nogil:
     cdef size_t nodes = question.nodes.size()
     cdef Use use
     cdef size_t gate, i
-    use.asked.assign(nodes, 0)
-    use.gates.assign(nodes, 0)
-    use.last.assign(nodes, 0)
+    fill_vector(use.asked, nodes, 0)
+    fill_vector(use.gates, nodes, 0)
+    fill_vector(use.last, nodes, 0)
     use.gate = 1
     for i in range(question.ungated.size()):
         use_entry(question, &use, &question.entries[question.ungated[i]])
@@ -350,3 +353,4 @@ cdef void mark_kept(Question* question) noexcept nogil:
     for i in range(question.slots.size()):
         if question.slots[i] != NOTHING:
             question.nodes[question.slots[i]].is_kept = 1       # the walk asks for edges
+    return 0

@@ -27,10 +27,10 @@ cdef cppclass Followed:
     vector[uint32_t] order      # by gate, then by steps
 
 # Puts all bookings into their order, once they are there.
-cdef void order_followed(Followed* followed) noexcept nogil
+cdef int order_followed(Followed* followed) except -1 nogil
 # Adds of each booking: visits, then (passed, false) of each step and of the campaign.
-cdef void follow_steps(Asker* asker, const Followed* followed, int64_t* results) noexcept nogil
+cdef int follow_steps(Asker* asker, const Followed* followed, int64_t* results) except -1 nogil
 # Adds of each booking, by node: visits that fail it and nothing else.
-cdef void find_sole_blockers(
+cdef int find_sole_blockers(
     Asker* asker, const Followed* followed, int64_t* results
-) noexcept nogil
+) except -1 nogil

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
+from matcher_ext.machine.keeping cimport fill_vector
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.tables.asking cimport (
     Asker, ask_node, find_known, open_block, read_node, shelf_rows,
@@ -56,12 +57,12 @@ cdef cppclass Stack:
     vector[char] is_open                # by depth: rows are left
     int64_t weight
 
-ctypedef void (*FollowBooking)(
+ctypedef int (*FollowBooking)(
     Asker*, const Followed*, size_t, Stack*, int64_t*
-) noexcept nogil
+) except -1 nogil
 
 
-cdef void order_followed(Followed* followed) noexcept nogil:
+cdef int order_followed(Followed* followed) except -1 nogil:
     cdef uint32_t i
     for i in range(<uint32_t>followed.gates.size()):
         followed.order.push_back(i)
@@ -69,9 +70,12 @@ cdef void order_followed(Followed* followed) noexcept nogil:
         followed.order.data(), followed.order.data() + followed.order.size(),
         followed.gates.data(), followed.firsts.data(), followed.rests.data(), followed.nodes.data(),
     )
+    return 0
 
 
-cdef uint32_t share_steps(const Followed* followed, size_t booking, Stack* stack) noexcept nogil:
+cdef uint32_t share_steps(
+    const Followed* followed, size_t booking, Stack* stack
+) except 0xFFFFFFFF nogil:
     """Says how many of a booking's steps are on the stack; puts the others in their place."""
     cdef uint32_t first = followed.firsts[booking]
     cdef uint32_t count = followed.rests[booking] - first
@@ -91,29 +95,30 @@ cdef uint32_t share_steps(const Followed* followed, size_t booking, Stack* stack
     return same
 
 
-cdef void follow_gate(
+cdef int follow_gate(
     Asker* asker, const Followed* followed, uint32_t gate, FollowBooking follow, Stack* stack,
     int64_t* results,
-) noexcept nogil:
+) except -1 nogil:
     cdef size_t count = followed.order.size()
     cdef size_t i = place_gate(followed.order.data(), count, followed.gates.data(), gate)
     while i < count and followed.gates[followed.order[i]] == gate:
         follow(asker, followed, followed.order[i], stack, results)
         i += 1
+    return 0
 
 
-cdef void follow_blocks(
+cdef int follow_blocks(
     Asker* asker, const Followed* followed, FollowBooking follow, int64_t* results
-) noexcept nogil:
+) except -1 nogil:
     cdef Stack stack
     cdef uint32_t block
     for block in range(asker.table.block_count):
         open_block(asker, block)
         stack.weight = asker.table.blocks[block].weight
         stack.nodes.clear()
-        stack.passed.assign(1, <int64_t>count_rows(asker.valid, asker.words))
-        stack.is_open.assign(1, stack.passed[0] > 0)
-        stack.failed.assign(1, 0)
+        fill_vector(stack.passed, 1, <int64_t>count_rows(asker.valid, asker.words))
+        fill_vector(stack.is_open, 1, stack.passed[0] > 0)
+        fill_vector(stack.failed, 1, 0)
         if not stack.is_open[0]:
             continue
         memcpy(shelf_rows(&stack.rows, 0), asker.valid, 8 * <size_t>asker.words)
@@ -122,11 +127,12 @@ cdef void follow_blocks(
                 asker, followed, asker.table.blocks[block].by, follow, &stack, results
             )
         follow_gate(asker, followed, NOTHING, follow, &stack, results)
+    return 0
 
 
 # Funnels.
 
-cdef void pass_step(Asker* asker, Stack* stack, uint32_t depth) noexcept nogil:
+cdef int pass_step(Asker* asker, Stack* stack, uint32_t depth) except -1 nogil:
     """Counts the visits that pass a step, of those that came to it."""
     cdef const uint64_t* came = shelf_rows(&stack.rows, depth)
     cdef uint64_t* rows = shelf_rows(&stack.rows, depth + 1)
@@ -135,7 +141,7 @@ cdef void pass_step(Asker* asker, Stack* stack, uint32_t depth) noexcept nogil:
     stack.failed[depth + 1] = 0
     stack.is_open[depth + 1] = False
     if not stack.is_open[depth]:
-        return
+        return 0
     more = ask_node(asker, stack.nodes[depth], False)
     if more != asker.zero:
         stack.failed[depth + 1] = <int64_t>count_both(came, more, asker.words)
@@ -143,21 +149,22 @@ cdef void pass_step(Asker* asker, Stack* stack, uint32_t depth) noexcept nogil:
     if more != asker.zero and and_rows(rows, came, more, asker.words):
         stack.is_open[depth + 1] = True
         stack.passed[depth + 1] = <int64_t>count_rows(rows, asker.words)
+    return 0
 
 
 cdef const uint64_t* truth_at(
     Asker* asker, Stack* stack, uint32_t place, uint32_t node
-) noexcept nogil:
+) except NULL nogil:
     """Asks for the truth of a condition, once in a booking."""
     if stack.found[place] == NULL:
         stack.found[place] = read_node(asker, node, True, shelf_rows(&stack.truths, place))
     return stack.found[place]
 
 
-cdef void count_false(
+cdef int count_false(
     Asker* asker, Stack* stack, const uint32_t* nodes, uint32_t count, uint64_t* lost,
     int64_t* results,
-) noexcept nogil:
+) except -1 nogil:
     """Counts the lost rows of which any condition is false. A leaf's false ones follow from its
     true ones; others are asked for."""
     cdef uint64_t* out = shelf_rows(&stack.truths, count + 1)
@@ -176,18 +183,19 @@ cdef void count_false(
         if known != asker.zero and not add_false(out, lost, known, rows, asker.words):
             break
     results[0] += stack.weight * <int64_t>count_rows(out, asker.words)
+    return 0
 
 
-cdef void pass_rest(
+cdef int pass_rest(
     Asker* asker, Stack* stack, const uint32_t* nodes, uint32_t count, const uint64_t* came,
     int64_t* results,
-) noexcept nogil:
+) except -1 nogil:
     """Counts the campaign's step: all of its conditions true, or any of them false."""
     cdef uint64_t* rows = shelf_rows(&stack.truths, count)
     cdef const uint64_t* left = came
     cdef const uint64_t* more
     cdef uint32_t i
-    stack.found.assign(count + 1, NULL)
+    fill_vector(stack.found, count + 1, <const uint64_t*>NULL)
     for i in range(count):
         more = truth_at(asker, stack, i, nodes[i])
         if more == asker.zero or not and_rows(rows, left, more, asker.words):
@@ -198,11 +206,12 @@ cdef void pass_rest(
         results[0] += stack.weight * <int64_t>count_rows(left, asker.words)
     if except_rows(rows, came, left, asker.words):
         count_false(asker, stack, nodes, count, rows, results + 1)
+    return 0
 
 
-cdef void follow_booking(
+cdef int follow_booking(
     Asker* asker, const Followed* followed, size_t booking, Stack* stack, int64_t* results
-) noexcept nogil:
+) except -1 nogil:
     cdef uint32_t first = followed.firsts[booking]
     cdef uint32_t rest = followed.rests[booking]
     cdef uint32_t i
@@ -218,15 +227,17 @@ cdef void follow_booking(
             asker, stack, followed.nodes.data() + rest, followed.firsts[booking + 1] - rest,
             shelf_rows(&stack.rows, rest - first), results + 1 + 2 * (rest - first),
         )
+    return 0
 
 
-cdef void follow_steps(Asker* asker, const Followed* followed, int64_t* results) noexcept nogil:
+cdef int follow_steps(Asker* asker, const Followed* followed, int64_t* results) except -1 nogil:
     follow_blocks(asker, followed, follow_booking, results)
+    return 0
 
 
 # Sole blockers.
 
-cdef void fail_step(Asker* asker, Stack* stack, uint32_t depth) noexcept nogil:
+cdef int fail_step(Asker* asker, Stack* stack, uint32_t depth) except -1 nogil:
     """Carries the rows that failed once and twice over one step."""
     cdef const uint64_t* truth
     if stack.found.size() <= depth:
@@ -238,11 +249,12 @@ cdef void fail_step(Asker* asker, Stack* stack, uint32_t depth) noexcept nogil:
         shelf_rows(&stack.rows, depth), shelf_rows(&stack.others, depth),
         asker.valid, truth, asker.words,
     ) != 0
+    return 0
 
 
-cdef void block_booking(
+cdef int block_booking(
     Asker* asker, const Followed* followed, size_t booking, Stack* stack, int64_t* results
-) noexcept nogil:
+) except -1 nogil:
     """Carries failures on over the rest; where a row failed once alone, looks what it was."""
     cdef uint32_t first = followed.firsts[booking]
     cdef uint32_t steps = followed.rests[booking] - first
@@ -257,7 +269,7 @@ cdef void block_booking(
     for i in range(share_steps(followed, booking, stack), steps):
         fail_step(asker, stack, i)
     if not stack.is_open[steps]:
-        return
+        return 0
     memcpy(once, shelf_rows(&stack.rows, steps), 8 * <size_t>asker.words)
     memcpy(twice, shelf_rows(&stack.others, steps), 8 * <size_t>asker.words)
     if stack.found.size() < count:
@@ -265,15 +277,17 @@ cdef void block_booking(
     for i in range(steps, count):
         stack.found[i] = read_node(asker, nodes[i], True, shelf_rows(&stack.truths, i))
         if not add_failures(once, twice, asker.valid, stack.found[i], asker.words):
-            return
+            return 0
     if not except_rows(once, once, twice, asker.words):
-        return
+        return 0
     results += first
     for i in range(count):
         results[i] += stack.weight * <int64_t>count_except(once, stack.found[i], asker.words)
+    return 0
 
 
-cdef void find_sole_blockers(
+cdef int find_sole_blockers(
     Asker* asker, const Followed* followed, int64_t* results
-) noexcept nogil:
+) except -1 nogil:
     follow_blocks(asker, followed, block_booking, results)
+    return 0

@@ -128,7 +128,7 @@ cdef class AskedTexts:
         return self.bound.give_back(self.thread)
 
 
-cdef void ask_blocks(Asker* asker, uint32_t root, uint64_t** targets) noexcept nogil:
+cdef int ask_blocks(Asker* asker, uint32_t root, uint64_t** targets) except -1 nogil:
     """Copies the rows of which a node is true and false, block by block; the rest is unknown."""
     cdef const uint64_t* rows
     cdef uint64_t first
@@ -144,6 +144,7 @@ cdef void ask_blocks(Asker* asker, uint32_t root, uint64_t** targets) noexcept n
             targets[2][first + i] = asker.every[i] & ~(
                 targets[0][first + i] | targets[1][first + i]
             )
+    return 0
 
 
 cdef tuple ask_text(BoundIndex bound, str text, uint64_t words):

@@ -27,7 +27,7 @@ class VisitTable:
         catalog: CompiledCatalog | HasCompiled,
         *,
         by: str | None = "publisher.id",
-        groups: Sequence[str] = (),
+        groups: Sequence[str] | NDArray[numpy.integer[Any]] = (),
         weights: ArrayLike | None = None,
         users: str | None = "user.id",
     ) -> VisitTable: ...

@@ -50,7 +50,8 @@ cdef class VisitTable:
         """Prepares visits: a record batch, a table, a reader, or several of them.
 
         `by` is the attribute that says whose visits they are, `groups` are attributes to count by,
-        `weights` how many visits each row stands for (1 if left out), `users` who is counted once.
+        or an array with a number for each row, `weights` how many visits each row stands for (1 if
+        left out), `users` who is counted once.
         """
         cdef VisitTable made = VisitTable.__new__(VisitTable)
         cdef CompiledCatalog compiled = compile_catalog(catalog)
@@ -61,7 +62,7 @@ cdef class VisitTable:
             users = None
         maker.read(batches)
         maker.derive()
-        maker.order(by, tuple(groups), read_weights(weights, maker.rows))
+        maker.order(by, read_groups(groups, maker.rows), read_weights(weights, maker.rows))
         maker.write(&made.owned, by, users)
         made._read(made.owned.data(), made.owned.size(), None)
         made.catalog = compiled
@@ -365,6 +366,15 @@ def read_weights(weights, rows):
     if rows and weights.min() < 1:
         raise ValueError("a row stands for one visit or more")
     return weights
+
+
+def read_groups(groups, rows):
+    """Returns names of attributes as a tuple, numbers of rows as an array."""
+    if not isinstance(groups, numpy.ndarray):
+        return tuple(groups)
+    if groups.shape != (rows,) or groups.dtype.kind not in "iu":
+        raise ValueError(f"there are {rows} rows: each needs the number of its group")
+    return groups
 
 
 def compile_catalog(catalog):

@@ -35,7 +35,7 @@ cdef cppclass Bottlenecks:
     vector[int64_t] depending           # by booking and edge of the graph: the edge is open ..
     vector[int64_t] blocked             # .. or it is not
 
-cdef void find_ways(Asker* asker, const AnyPath* bookings, Ways* ways) noexcept nogil
-cdef void find_bottlenecks(
+cdef int find_ways(Asker* asker, const AnyPath* bookings, Ways* ways) except -1 nogil
+cdef int find_bottlenecks(
     Asker* asker, const AnyPath* bookings, Bottlenecks* found
-) noexcept nogil
+) except -1 nogil

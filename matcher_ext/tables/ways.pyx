@@ -5,6 +5,7 @@ from libcpp.map cimport map
 from libcpp.vector cimport vector
 
 from matcher_ext.machine.bitmaps cimport first_one, get_bit
+from matcher_ext.machine.keeping cimport add_number, fill_vector, put_number
 from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.routes.route_section cimport Reach
 from matcher_ext.routes.routes cimport (
@@ -20,12 +21,20 @@ from matcher_ext.tables.questions cimport ASKED_LINK, ASKED_REACH, Asked, Entry
 cdef struct RowAsker:
     Asker* asker
     uint32_t row
+    bint is_failed          # there was no memory for an answer
+
+
+cdef const uint64_t* try_node(Asker* asker, uint32_t node) noexcept nogil:
+    """Asks a node where nobody can take an exception; NULL: there was no memory."""
+    return ask_node(asker, node, True)
 
 
 cdef bint ask_row(void* context, uint32_t atom) noexcept nogil:
     cdef RowAsker* row = <RowAsker*>context
     cdef Asker* asker = row.asker
-    return get_bit(ask_node(asker, asker.question.slots[atom - asker.leaves], True), row.row)
+    cdef const uint64_t* rows = try_node(asker, asker.question.slots[atom - asker.leaves])
+    row.is_failed |= rows == NULL
+    return rows != NULL and get_bit(rows, row.row)
 
 
 cdef bint is_here(Asker* asker, uint32_t entry) noexcept nogil:
@@ -37,7 +46,7 @@ cdef bint is_here(Asker* asker, uint32_t entry) noexcept nogil:
 
 # Ways.
 
-cdef void sort_rows(Asker* asker, Ways* ways) noexcept nogil:
+cdef int sort_rows(Asker* asker, Ways* ways) except -1 nogil:
     """Puts rows that satisfy the same edges into one class."""
     cdef const Routes* routes = &asker.routes.routes
     cdef map[vector[uint64_t], uint32_t] classes
@@ -48,7 +57,7 @@ cdef void sort_rows(Asker* asker, Ways* ways) noexcept nogil:
     cdef uint32_t i, row
     keys.resize(rows_here)
     for row in range(rows_here):
-        keys[row].assign((edges + 63) // 64, 0)
+        keys[row].resize((edges + 63) // 64, 0)
     for i in range(edges):
         if asker.need[routes.purchases[i].node] == 0:
             continue                # leads to nobody who is asked for
@@ -61,12 +70,13 @@ cdef void sort_rows(Asker* asker, Ways* ways) noexcept nogil:
     ways.firsts.clear()
     for row in range(rows_here):
         if classes.count(keys[row]) == 0:
-            classes[keys[row]] = <uint32_t>ways.firsts.size()
+            put_number(classes, keys[row], <uint32_t>ways.firsts.size())
             ways.firsts.push_back(row)
         ways.class_of[row] = classes[keys[row]]
+    return 0
 
 
-cdef uint32_t number_way(Asker* asker, Ways* ways, uint32_t way) noexcept nogil:
+cdef uint32_t number_way(Asker* asker, Ways* ways, uint32_t way) except 0xFFFFFFFF nogil:
     cdef vector[uint32_t] edges, ordered
     cdef uint32_t number
     cdef size_t i
@@ -77,12 +87,14 @@ cdef uint32_t number_way(Asker* asker, Ways* ways, uint32_t way) noexcept nogil:
         ordered.push_back(edges[edges.size() - 1 - i])
     if ways.numbers.count(ordered) == 0:
         number = <uint32_t>ways.edges.size()
-        ways.numbers[ordered] = number
+        put_number(ways.numbers, ordered, number)
         ways.edges.push_back(ordered)
     return ways.numbers[ordered]
 
 
-cdef uint32_t take_way(Asker* asker, Ways* ways, uint32_t row, uint32_t number) noexcept nogil:
+cdef uint32_t take_way(
+    Asker* asker, Ways* ways, uint32_t row, uint32_t number
+) except 0xFFFFFFFF nogil:
     """Finds the way of a row that reaches the party; the same for all of its class."""
     cdef uint64_t key = <uint64_t>ways.class_of[row] << 32 | number
     cdef const Reach* reach = &asker.question.reaches[number]
@@ -90,18 +102,23 @@ cdef uint32_t take_way(Asker* asker, Ways* ways, uint32_t row, uint32_t number) 
     if ways.taken.count(key):
         return ways.taken[key]
     context.asker = asker
+    context.is_failed = False
     context.row = ways.firsts[ways.class_of[row]]
     end_walk(&ways.walk)
     walk_from(&asker.routes.routes, &ways.walk, find_block_source(asker), ask_row, &context)
-    ways.taken[key] = number_way(asker, ways, find_last_hop(
+    number = number_way(asker, ways, find_last_hop(
         &asker.routes.routes, &ways.walk, reach.node, reach.hops, ask_row, &context
     ))
-    return ways.taken[key]
+    if context.is_failed:
+        with gil:
+            raise MemoryError
+    put_number(ways.taken, key, number)
+    return number
 
 
-cdef void add_ways(
+cdef int add_ways(
     Asker* asker, Ways* ways, uint64_t booking, uint32_t reach, const uint64_t* rows
-) noexcept nogil:
+) except -1 nogil:
     cdef int64_t weight = asker.table.blocks[asker.block].weight
     cdef uint64_t bits, key
     cdef uint32_t word
@@ -109,11 +126,12 @@ cdef void add_ways(
         bits = rows[word]
         while bits:
             key = booking << 32 | take_way(asker, ways, 64 * word + first_one(bits), reach)
-            ways.visits[key] += weight
+            add_number(ways.visits, key, weight)
             bits &= bits - 1
+    return 0
 
 
-cdef void find_ways(Asker* asker, const AnyPath* bookings, Ways* ways) noexcept nogil:
+cdef int find_ways(Asker* asker, const AnyPath* bookings, Ways* ways) except -1 nogil:
     cdef const uint64_t* rows
     cdef uint64_t* out
     cdef uint32_t block
@@ -135,6 +153,7 @@ cdef void find_ways(Asker* asker, const AnyPath* bookings, Ways* ways) noexcept 
                 sort_rows(asker, ways)
                 is_sorted = True
             add_ways(asker, ways, i, bookings.reaches[i], rows)
+    return 0
 
 
 # Bottlenecks.
@@ -146,7 +165,7 @@ cdef bint is_reach_link(const Asker* asker, uint32_t node) noexcept nogil:
     )
 
 
-cdef bint join_else(Asker* asker, const Entry* entry, uint64_t* out) noexcept nogil:
+cdef bint join_else(Asker* asker, const Entry* entry, uint64_t* out) except -1 nogil:
     """Takes the rows that satisfy all of a booking but the path; says if there are any."""
     cdef uint32_t i, child
     memcpy(out, asker.valid, 8 * <size_t>asker.words)
@@ -165,17 +184,17 @@ cdef bint join_else(Asker* asker, const Entry* entry, uint64_t* out) noexcept no
 
 cdef const uint64_t* force_edge(
     Asker* asker, uint32_t reach, uint32_t edge, bint is_open
-) noexcept nogil:
+) except NULL nogil:
     asker.forced_edge = edge
     asker.forced_open = is_open
     forget_walk(asker)
     return ask_reach(asker, reach)
 
 
-cdef void weigh_edge(
+cdef int weigh_edge(
     Asker* asker, const RouteHop* hop, uint32_t reach, const uint64_t* others, uint64_t* rows,
     int64_t* depending, int64_t* blocked,
-) noexcept nogil:
+) except -1 nogil:
     """Counts the rows that need one edge. What a walk takes of memory is given back."""
     cdef int64_t weight = asker.table.blocks[asker.block].weight
     cdef const uint64_t* truth = ask_node(
@@ -188,18 +207,19 @@ cdef void weigh_edge(
             blocked[hop.edge] += weight * <int64_t>count_except(rows, truth, asker.words)
     forget_walk(asker)
     asker.taken = taken
+    return 0
 
 
-cdef void weigh_edges(
+cdef int weigh_edges(
     Asker* asker, const Entry* entry, uint32_t reach, int64_t* depending, int64_t* blocked
-) noexcept nogil:
+) except -1 nogil:
     cdef const Routes* routes = &asker.routes.routes
     cdef uint32_t edges = routes.nodes[routes.node_count].purchases
     cdef uint64_t* others = take_rows(asker)
     cdef uint64_t* rows = take_rows(asker)
     cdef uint32_t i
     if find_block_source(asker) == NOTHING or not join_else(asker, entry, others):
-        return
+        return 0
     measure_need(asker, reach, reach + 1)
     # Asks all that a walk may ask before it, so that it takes no memory that is given back.
     for i in range(edges):
@@ -210,16 +230,17 @@ cdef void weigh_edges(
             weigh_edge(asker, &routes.purchases[i], reach, others, rows, depending, blocked)
     asker.forced_edge = NOTHING
     measure_need(asker, 0, <uint32_t>asker.question.reaches.size())
+    return 0
 
 
-cdef void find_bottlenecks(
+cdef int find_bottlenecks(
     Asker* asker, const AnyPath* bookings, Bottlenecks* found
-) noexcept nogil:
+) except -1 nogil:
     cdef size_t edges = asker.routes.routes.nodes[asker.routes.routes.node_count].purchases
     cdef uint32_t block
     cdef size_t i
-    found.depending.assign(bookings.entries.size() * edges + 1, 0)
-    found.blocked.assign(bookings.entries.size() * edges + 1, 0)
+    fill_vector(found.depending, bookings.entries.size() * edges + 1, 0)
+    fill_vector(found.blocked, bookings.entries.size() * edges + 1, 0)
     for block in range(asker.table.block_count):
         open_block(asker, block)
         for i in range(bookings.entries.size()):
@@ -228,3 +249,4 @@ cdef void find_bottlenecks(
                     asker, &asker.question.entries[bookings.entries[i]], bookings.reaches[i],
                     found.depending.data() + i * edges, found.blocked.data() + i * edges,
                 )
+    return 0

@@ -8,4 +8,4 @@ from matcher_ext.values.normal_form cimport NormalForm
 
 cdef str word_node(const Plan* plan, CompiledCatalog catalog, uint32_t node)
 # Lets a plan point to a form, as far as word_node reads it; `nodes` is the memory of it.
-cdef Plan plan_of_form(const NormalForm* form, vector[PlanNode]* nodes) noexcept
+cdef Plan plan_of_form(const NormalForm* form, vector[PlanNode]* nodes) except *

@@ -37,7 +37,7 @@ cdef str word_child(const Plan* plan, CompiledCatalog catalog, uint32_t number):
     return text
 
 
-cdef Plan plan_of_form(const NormalForm* form, vector[PlanNode]* nodes) noexcept:
+cdef Plan plan_of_form(const NormalForm* form, vector[PlanNode]* nodes) except *:
     cdef Plan plan
     cdef PlanNode node
     cdef size_t i

@@ -89,6 +89,31 @@ cdef struct Column:
     int64_t factor
     uint8_t layout          # Layout
 
+cdef struct Text:
+    const char* start
+    int64_t length
+
+# Finds a row's cell in its buffers; -1 if it, or a struct around it, is null.
+cdef int64_t locate(
+    const vector[Column]* columns, const Column* column, int64_t row
+) noexcept nogil
+# Says whether a cell is null; `index` counts from the start of the buffers, offset included.
+cdef bint is_null(const Column* column, int64_t index) noexcept nogil
+cdef bint is_text(const Column* column) noexcept nogil
+cdef Text read_text(const Column* column, int64_t index) noexcept nogil
+# Finds the cell of a dictionary that a cell of indexes names.
+cdef int64_t dictionary_index(
+    const Column* column, const Column* values, int64_t index
+) noexcept nogil
+# Says whether elements of a layout can be those of a set of this type.
+cdef bint fits_element(const Column* elements, int type) noexcept nogil
+# Reads a whole number of any layout; False for a fraction and for more than 64 bits.
+cdef bint read_whole(const Column* column, int64_t index, int64_t* number) noexcept nogil
+# Finds the cells of a list's elements.
+cdef void find_elements(
+    const vector[Column]* columns, const Column* column, int64_t index, int64_t* first,
+    int64_t* last,
+) noexcept nogil
 # Finds the next row of a column that may hold a value, or `end`.
 cdef int64_t skip_nulls(
     const vector[Column]* columns, const Column* column, int64_t row, int64_t end

@@ -1,5 +1,4 @@
 """Finds a cell in its column's buffers and sets the value by its layout (arrow_cells.pxd)."""
-from libc.math cimport floor
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -7,18 +6,11 @@ from matcher_ext.machine.links cimport NOTHING
 from matcher_ext.values.catalog cimport CatalogTable
 from matcher_ext.values.predicate cimport GEO, INTEGER_SET, STRING_SET, TIMESTAMP, TIMESTAMP_LOCAL
 from matcher_ext.visits.visit cimport (
-    Visit, add_integer, add_text, begin_set, clear_visit, end_set, set_boolean, set_float,
-    set_integer, set_malformed, set_point, set_text,
+    Visit, add_integer, add_text, begin_set, clear_visit, end_set, read_whole_double,
+    set_boolean, set_float, set_integer, set_malformed, set_point, set_text,
 )
 
-cdef struct Text:
-    const char* start
-    int64_t length
-
-
-cdef inline bint is_null(const Column* column, int64_t index) noexcept nogil:
-    """Says whether a cell is null; `index` counts from the start of the buffers, offset
-    included."""
+cdef bint is_null(const Column* column, int64_t index) noexcept nogil:
     cdef const uint8_t* bits
     if column.layout == NULLS:
         return True
@@ -104,7 +96,7 @@ cdef bint is_text(const Column* column) noexcept nogil:
     return column.layout == TEXT or column.layout == LARGE_TEXT or column.layout == TEXT_VIEW
 
 
-cdef inline int64_t dictionary_index(
+cdef int64_t dictionary_index(
     const Column* column, const Column* values, int64_t index
 ) noexcept nogil:
     cdef int64_t code
@@ -161,26 +153,43 @@ cdef bint add_element(
 ) noexcept nogil:
     """Adds one element to a set; False when the element spoils its set."""
     cdef Text text
-    cdef double number
-    cdef uint64_t unsigned
+    cdef int64_t number = 0
     if is_null(elements, index):
         return False
     if type == STRING_SET:
         text = read_text(elements, index)
         add_text(visit, attribute, text.start, <size_t>text.length)
-    elif elements.layout == SIGNED:
-        add_integer(visit, attribute, read_signed(elements, index))
-    elif elements.layout == UNSIGNED:
-        unsigned = read_unsigned(elements, index)
-        if unsigned >> 63:
-            return False
-        add_integer(visit, attribute, <int64_t>unsigned)
+    elif read_whole(elements, index, &number):
+        add_integer(visit, attribute, number)
     else:
-        number = read_floating(elements, index)
-        if number != floor(number) or not -9.3e18 < number < 9.2e18:
-            return False
-        add_integer(visit, attribute, <int64_t>number)
+        return False
     return True
+
+
+cdef bint read_whole(const Column* column, int64_t index, int64_t* number) noexcept nogil:
+    if column.layout == FLOATING:
+        return read_whole_double(read_floating(column, index), number)
+    if column.layout == UNSIGNED:
+        number[0] = <int64_t>read_unsigned(column, index)
+        return number[0] >= 0
+    number[0] = read_signed(column, index)
+    return True
+
+
+cdef void find_elements(
+    const vector[Column]* columns, const Column* column, int64_t index, int64_t* first,
+    int64_t* last,
+) noexcept nogil:
+    cdef int64_t shift = columns[0][column.child].array.offset
+    if column.layout == LISTED:
+        first[0] = (<const int32_t*>column.array.buffers[1])[index] + shift
+        last[0] = (<const int32_t*>column.array.buffers[1])[index + 1] + shift
+    elif column.layout == LARGE_LISTED:
+        first[0] = (<const int64_t*>column.array.buffers[1])[index] + shift
+        last[0] = (<const int64_t*>column.array.buffers[1])[index + 1] + shift
+    else:
+        first[0] = index * column.width + shift
+        last[0] = first[0] + column.width
 
 
 cdef void set_list(
@@ -193,19 +202,9 @@ cdef void set_list(
 ) noexcept nogil:
     cdef const Column* elements = &columns[0][column.child]
     cdef int type = t.attributes[attribute].type
-    cdef int64_t first, last, i, at
+    cdef int64_t first = 0, last = 0, i, at
     cdef bint sound
-    if column.layout == LISTED:
-        first = (<const int32_t*>column.array.buffers[1])[index]
-        last = (<const int32_t*>column.array.buffers[1])[index + 1]
-    elif column.layout == LARGE_LISTED:
-        first = (<const int64_t*>column.array.buffers[1])[index]
-        last = (<const int64_t*>column.array.buffers[1])[index + 1]
-    else:
-        first = index * column.width
-        last = first + column.width
-    first += elements.array.offset
-    last += elements.array.offset
+    find_elements(columns, column, index, &first, &last)
     if type == GEO and last - first == 2 and (
         is_coordinate(elements, first) and is_coordinate(elements, first + 1)
     ):
@@ -279,7 +278,6 @@ cdef void set_structure(
 cdef int64_t locate(
     const vector[Column]* columns, const Column* column, int64_t row
 ) noexcept nogil:
-    """Finds a row's cell in its buffers; -1 if it, or a struct around it, is null."""
     cdef int64_t index = row
     if column.parent != NOTHING:
         index = locate(columns, &columns[0][column.parent], row)

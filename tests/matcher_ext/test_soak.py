@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from tests.matcher_ext.test_snapshot import INDEXES, mutate
 from tests.matcher_ext.test_state_machine import IndexMachine, ReorganisingMachine
+from tests.matcher_ext.test_table_files import mutate_tables
+from tests.matcher_ext.test_table_machine import TableMachine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SANITIZED = (
     *("answers", "atree", "batch", "candidates", "cases", "filling", "items", "live", "marks"),
     *("matching", "paper", "partitions", "json_visits", "rates", "reorganise", "rerouting"),
     *("results", "rounds", "route_section", "routes", "scan", "snapshot", "state_machine"),
-    *("store", "thaw", "wording"),
+    *("store", "table_batches", "table_code", "table_files", "table_machine", "table_passes"),
+    *("thaw", "visit_table", "wording"),
 )
 PARTS = (
     *("bench", "exchange", "matcher_ext", "targeting", "setup.py"),
@@ -44,8 +47,13 @@ def test_a_hundred_thousand_mutated_files_never_crash(tmp_path: Path, kind: str,
     mutate(INDEXES[kind](), tmp_path, rounds=5000, seed=seed)
 
 
-@pytest.mark.parametrize("machine", [IndexMachine, ReorganisingMachine])
-def test_long_histories_match_like_the_evaluator(machine: type[IndexMachine]) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_twenty_thousand_mutated_tables_never_crash(tmp_path: Path, seed: int) -> None:
+    assert mutate_tables(tmp_path, rounds=5000, seed=seed) > 500
+
+
+@pytest.mark.parametrize("machine", [IndexMachine, ReorganisingMachine, TableMachine])
+def test_long_histories_match_like_the_evaluator(machine: type[RuleBasedStateMachine]) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(deadline=None, max_examples=1000, stateful_step_count=50),

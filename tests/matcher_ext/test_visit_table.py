@@ -105,7 +105,7 @@ def test_blocks_of_one_publisher_end_and_go_on() -> None:
     ages = np.arange(40_000) % 100
     batch = pa.table({"publisher": ["big"] * 39_999 + ["small"], "age": ages})
     table = VisitTable.from_arrow(batch, CATALOG, by="publisher")
-    assert table.stats()["blocks"] == 4
+    assert table.stats()["blocks"] == 3
     true, false, unknown = table.bitmap("age < 30 and publisher = 'big'")
     expected = np.flatnonzero((ages < 30) & (np.arange(40_000) < 39_999))
     assert table.rows(true).tolist() == expected.tolist()
