@@ -124,6 +124,7 @@ PAGES_OF_ONE = (
     "history",
     "values",
     "bookings",
+    "impact",
     "paths",
     "tests",
     "api",

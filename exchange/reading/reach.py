@@ -15,7 +15,8 @@ from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Campaign, Edge, Party
 from exchange.reading.impact import LEAST_PEOPLE, is_about_persons
 from exchange.reading.sample_rules import SampleRules
-from exchange.reports.sample_counting import Counter, Rows, counter_of
+from exchange.reading.sampled_market import Places
+from exchange.reports.sample_counting import Counter, counter_of
 from exchange.reports.sample_table import Sample, open_sample
 from targeting import Expression, ExpressionError
 
@@ -61,11 +62,12 @@ class ReachCounter:
         return cls(sample, read)
 
     def count(self, publisher: Party, edges: Sequence[Edge]) -> Reach:
-        wanted = self._matched & self._rules.at(publisher)
-        passed = wanted & self._rules.along(publisher, edges) if edges else wanted & False
+        places = self._rules.at(publisher)
+        wanted = places[self._matched[places]]
+        passed = self._rules.along(wanted, edges) if edges else wanted[:0]
         return Reach(self._tell(wanted), self._tell(passed))
 
-    def _tell(self, rows: Rows) -> float | None:
-        if self._is_about_persons and self._counter.people(rows) < LEAST_PEOPLE:
+    def _tell(self, places: Places) -> float | None:
+        if self._is_about_persons and self._counter.people(places) < LEAST_PEOPLE:
             return None
-        return self._counter.visits(rows)
+        return self._counter.visits(places)

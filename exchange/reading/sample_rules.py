@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 
 import numpy as np
 
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Edge, Party
+from exchange.reading.sampled_market import Places
 from exchange.reports.sample_counting import Counter, Rows
 from targeting import ExpressionError
 
@@ -22,15 +22,9 @@ class SampleRules:
         self._counter = counter
         self._reader = ExpressionReader(load_catalog())
         self._passing: dict[int, Rows] = {}
-        places = enumerate(counter.sample.publisher_ids)
-        self._places = {seller_id: place for place, seller_id in places}
 
-    def at(self, publisher: Party) -> Rows:
-        sample = self._counter.sample
-        place = self._places.get(publisher.seller_id)
-        if place is None:
-            return np.zeros(len(sample), dtype=bool)
-        return np.equal(sample.publishers, place)
+    def at(self, publisher: Party) -> Places:
+        return self._counter.at(publisher.seller_id)
 
     def passes(self, edge: Edge) -> Rows:
         """A rule that does not compile lets nothing by."""
@@ -43,6 +37,8 @@ class SampleRules:
                 self._passing[edge.pk] = self._counter.judge(rule.root, rule).true
         return self._passing[edge.pk]
 
-    def along(self, publisher: Party, edges: Iterable[Edge]) -> Rows:
-        """Of the publisher's visits, those that every one of the edges lets by."""
-        return reduce(np.logical_and, map(self.passes, edges), self.at(publisher))
+    def along(self, places: Places, edges: Iterable[Edge]) -> Places:
+        """Leaves of these rows those that every one of the edges lets by."""
+        for edge in edges:
+            places = places[self.passes(edge)[places]]
+        return places

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
@@ -38,8 +37,9 @@ def draw_passing(
         return None
     counter = counter_of(sample)
     rules = SampleRules(counter)
-    anywhere = np.full(len(sample), not bookings)
-    there = reduce(np.logical_or, (rules.at(one.publisher) for one in bookings), anywhere)
+    there = np.full(len(sample), not bookings)
+    for booking in bookings:
+        there[rules.at(booking.publisher)] = True
     wanted = there & counter.of(expression)
     is_wanted = bool(wanted.any())
     drawn = draw_visit(sample, wanted if is_wanted else there, names, catalog, number)

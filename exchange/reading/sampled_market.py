@@ -53,10 +53,8 @@ class SampledMarket(DraftedMarket):
         """Rows of the sample that are visits at the publisher and may count."""
         seller_id = publisher.seller_id
         if seller_id not in self._places:
-            ids = self.sample.publisher_ids
-            place = ids.index(seller_id) if seller_id in ids else -1
-            is_there = (self.sample.publishers == place) & self._countable
-            self._places[seller_id] = np.flatnonzero(is_there)
+            places = self.counter.at(seller_id)
+            self._places[seller_id] = places[self._countable[places]]
         return self._places[seller_id]
 
     def eligible(self, way: Way) -> Places:

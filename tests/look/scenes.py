@@ -168,6 +168,7 @@ STATES = [
     Scene("bench-wrong", "/campaigns/{campaigns}/tests/", try_wrong),
     Scene("bench-json", "/campaigns/{campaigns}/tests/", turn_to_json),
     Scene("offers-ticked", "/campaigns/{campaigns}/bookings/", tick_offers),
+    Scene("impact-without", "/campaigns/{campaigns}/impact/?without=0"),
     Scene("paths-opened", "/campaigns/{campaigns}/paths/", open_details),
     Scene("try-visit-answered", "/visits/", ask_visit),
     Scene("value-list-difference", "/lists/new/", compare_list),

@@ -232,6 +232,14 @@ export class Editor {
     return this.say("Not formatted: the text has a mistake");
   }
 
+  // As scripts send it to the API.
+  async copyDocument() {
+    if (!this.last?.document || this.last.text !== this.text.text)
+      return this.say("Not copied: the text has a mistake");
+    await navigator.clipboard?.writeText(JSON.stringify(this.last.document, null, 2));
+    return this.say("Copied as JSON");
+  }
+
   // --- the check
 
   checkSoon(pause) {
