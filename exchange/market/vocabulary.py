@@ -88,7 +88,7 @@ def find_anywhere(wanted: str) -> list[Document]:
     folded = wanted.strip().casefold()
     if not folded:
         return []
-    found = [
+    found: list[Document] = [
         {
             "attribute": attribute.name,
             "value": value,

@@ -133,7 +133,8 @@ def test_an_unfinished_row_is_not_saved_without_a_word(builder: Builder) -> None
     expect(builder.page.locator("[data-unfinished]")).to_contain_text("1 unfinished condition")
     builder.page.get_by_role("button", name="Save campaign").click()
     expect(builder.said).to_have_text("Not saved: a condition is unfinished. Finish or delete it.")
-    expect(builder.page.locator(":focus")).to_have_attribute("aria-label", "Attribute")
+    expect(builder.page.locator("[data-unfinished]")).to_contain_text("Not saved")
+    expect(builder.page.locator(":focus")).to_have_attribute("aria-label", "Add to geo.city")
     assert not Campaign.objects.exists()
 
 

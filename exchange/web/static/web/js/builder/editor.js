@@ -298,7 +298,17 @@ export class Editor {
     const said = count
       ? `${plural(count, "unfinished condition")}: left out until there is something to test.`
       : "";
-    this.root.querySelector("[data-unfinished]").textContent = said;
+    const note = this.root.querySelector("[data-unfinished]");
+    note.textContent = said;
+    note.classList.remove("errors");
+  }
+
+  // Said aloud, and seen until the next change.
+  refuse(text) {
+    const note = this.root.querySelector("[data-unfinished]");
+    note.textContent = text;
+    note.classList.add("errors");
+    this.say(text);
   }
 
   show(answer) {
