@@ -10,7 +10,7 @@ from exchange.market.models import Campaign
 from exchange.reading.impact import LEAST_PEOPLE, Reached, measure
 from exchange.reports.small_counts import is_small, least_told
 from targeting import Expression
-from targeting.prose import phrase
+from targeting.prose import phrase_alone
 from targeting.tree import walk_paths
 
 MOST_LIMITS = 3
@@ -51,7 +51,7 @@ def tell_limits(reached: Reached, expression: Expression) -> Iterator[dict[str, 
     nodes = dict(walk_paths(expression.root))
     for limit in reached.limits[:MOST_LIMITS]:
         if round(limit.gain):
-            words = phrase(nodes[limit.path], expression.catalog)
+            words = phrase_alone(nodes[limit.path], expression.catalog)
             yield {"path": limit.path, "gain": round(limit.gain), "words": words}
 
 

@@ -18,7 +18,7 @@ from exchange.reading.sampled_market import Places
 from targeting import Expression
 from targeting.disabling import disable
 from targeting.printer import print_line, print_tree
-from targeting.prose import phrase
+from targeting.prose import phrase_alone
 from targeting.tree import And
 
 
@@ -112,7 +112,7 @@ def list_parts(saved: Expression, out: frozenset[int], reached: Reached | None) 
     parts = [
         Part(
             place,
-            phrase(child, saved.catalog),
+            phrase_alone(child, saved.catalog),
             print_line(child, is_root=True),
             place in out,
             gains.get(place, 0),

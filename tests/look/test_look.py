@@ -145,7 +145,8 @@ def look_at(
 def test_one_of_each_kind_can_be_shown_to_a_customer(chromium: Browser, url: str) -> None:
     numbers = find_numbers()
     by_kind = {scene.kind: scene for scene in reversed(STATES)}
-    pages = [scene for scene in list_pages() if scene.name in ("campaign-paths", "attribute-list")]
+    wanted = ("campaign-paths", "campaign-impact", "attribute-list")
+    pages = [scene for scene in list_pages() if scene.name in wanted]
     scenes = [*by_kind.values(), *pages]
     assert len(scenes) >= 7
     problems = look_at(chromium, url, scenes, numbers, (1280, "light"))

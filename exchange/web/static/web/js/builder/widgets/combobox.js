@@ -2,6 +2,8 @@
 // `more(q)`, if there is one, gives those that take longer, below them; `pick` gets the chosen one, or, if `isFree`, {value, isTyped} for what was typed.
 import { h } from "../elements.js";
 
+const TYPING_PAUSE_MS = 150; // before the server is asked for more
+
 let serial = 0;
 
 class Combobox {
@@ -69,6 +71,10 @@ class Combobox {
 
   close() {
     this.turn += 1;
+    this.hide();
+  }
+
+  hide() {
     this.list.hidden = true;
     this.at = -1;
     this.input.setAttribute("aria-expanded", "false");
@@ -92,6 +98,8 @@ class Combobox {
     const found = await this.find(q);
     this.show(found, q, turn);
     if (!this.more) return;
+    await new Promise((resolve) => setTimeout(resolve, TYPING_PAUSE_MS));
+    if (turn !== this.turn) return;
     const later = await this.more(q);
     if (later.length || !found.length) this.show([...found, ...later], q, turn, true);
   }
@@ -102,8 +110,7 @@ class Combobox {
     const at = isAll ? this.at : -1;
     this.options = found;
     if (!found.length && !(isAll && q)) {
-      this.list.hidden = true;
-      this.input.setAttribute("aria-expanded", "false");
+      this.hide();
       return;
     }
     this.list.replaceChildren(...(found.length ? this.draw() : this.drawNone(q)));
@@ -114,7 +121,8 @@ class Combobox {
 
   drawNone(q) {
     const props = { role: "option", class: "none", "aria-disabled": "true" };
-    return [h("li", props, `Nothing is called “${q}”. Try another word, or clear the field to see all.`)];
+    const hint = "Try another word, or clear the field to see all.";
+    return [h("li", props, `Nothing is called “${q}”. ${hint}`)];
   }
 
   draw() {
