@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from playwright.sync_api import expect
 
 from exchange.market.models import Campaign, Edge, Party
@@ -32,12 +31,6 @@ NOTE_BAR = """() => {
     if (bar && window.seen.at(-1) !== bar.value) window.seen.push(bar.value);
   }).observe(document.body, { childList: true, subtree: true, attributes: true });
 }"""
-
-
-@pytest.fixture
-def demo(transactional_db: None) -> None:
-    """Only what the walk needs: the jobs of one day take long enough."""
-    call_command("load_demo", campaigns=10, visits=200, days=1, verbosity=0)
 
 
 @pytest.mark.usefixtures("demo")
