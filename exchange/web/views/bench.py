@@ -3,7 +3,7 @@ test. Its form is filled with a visit that matches, or with one from the sample.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -111,8 +111,10 @@ class Bench:
     # --- what to try
 
     def suggest(self, bookings: list[Booking]) -> tuple[ToTry, str]:
-        """Takes the first booking whose rules can be passed."""
-        at = max(datetime.now(UTC), self.campaign.starts_at).replace(second=0, microsecond=0)
+        """Takes the first booking whose rules can be passed, from the next full minute on: the
+        one that has begun may be before the campaign's start."""
+        start = max(datetime.now(UTC), self.campaign.starts_at) + timedelta(minutes=1)
+        at = start.replace(second=0, microsecond=0)
         for booking in bookings or [None]:  # type: ignore[list-item]
             edges = list_edges(booking, self.person) if booking else []
             rules = [self.targeting, *read_edge_rules(edges, self.person, self.catalog)]
