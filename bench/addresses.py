@@ -92,6 +92,7 @@ PAGES_OF_ONE = (
     "history",
     "values",
     "bookings",
+    "impact",
     "paths",
     "tests",
     "api",

@@ -15,8 +15,8 @@ import json
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -88,16 +88,19 @@ def measure(only: str = "") -> Iterator[Measured]:
     from exchange.accounts.models import User
 
     key = make_key()
-    for reader, login in READERS.items():
-        person = User.objects.select_related("organisation").get(username=login)
-        client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Api-Key {key}"})
-        client.force_login(person)
-        for question in ask_all(person):
-            if question.name.startswith(only):
-                yield ask(question, reader, client)
+    with connected_elsewhere() as change_graph:
+        for reader, login in READERS.items():
+            person = User.objects.select_related("organisation").get(username=login)
+            client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Api-Key {key}"})
+            client.force_login(person)
+            for question in ask_all(person):
+                if question.name.startswith(only):
+                    yield ask(question, reader, client, change_graph)
 
 
-def ask(question: Question, reader: str, client: Client) -> Measured:
+def ask(
+    question: Question, reader: str, client: Client, change_graph: Callable[[], None]
+) -> Measured:
     """Measures one question; asks it once before, so that all is loaded that a process loads once,
     templates above all."""
     send(question, client)
@@ -107,7 +110,7 @@ def ask(question: Question, reader: str, client: Client) -> Measured:
         started = read_clock()
         status, queries = send(question, client)
         times.append(1_000 * (read_clock() - started))
-    return Measured(question, reader, status, times[0], median(times[1:]), queries)
+    return Measured(question, reader, status, times[0], median(times[1:] or times), queries)
 
 
 def read_clock() -> float:
@@ -162,15 +165,18 @@ def make_key() -> str:
     return key
 
 
-def change_graph() -> None:
-    """Changes the graph from another connection, as another process would."""
+@contextmanager
+def connected_elsewhere() -> Iterator[Callable[[], None]]:
+    """Gives what changes the graph from another connection, as another process would."""
     import psycopg2
     from django.db import connection
 
     parameters = connection.get_connection_params()
-    with psycopg2.connect(**{k: v for k, v in parameters.items() if k in CONNECTION}) as other:
-        other.cursor().execute(CHANGE_GRAPH)
-    other.close()
+    chosen = {k: v for k, v in parameters.items() if k in CONNECTION}
+    with closing(psycopg2.connect(**chosen)) as other:
+        other.autocommit = True
+        cursor = other.cursor()
+        yield lambda: cursor.execute(CHANGE_GRAPH)
 
 
 CONNECTION = ("dbname", "user", "password", "host", "port")

@@ -65,6 +65,12 @@ def describe(expression: Expression) -> str:
     return f"Visits {', '.join(phrase(part, expression.catalog) for part in parts)}"
 
 
+def phrase_alone(node: Node, catalog: Catalog) -> str:
+    """Phrases a node that stands by itself: a group then needs no brackets."""
+    said = phrase(node, catalog)
+    return said[1:-1] if isinstance(node, And | Or) else said
+
+
 def phrase(node: Node, catalog: Catalog) -> str:
     if isinstance(node, Predicate):
         return phrase_predicate(node, catalog[node.attribute])

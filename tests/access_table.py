@@ -191,7 +191,7 @@ PAGES: dict[str, Page] = {
     "campaign-tests": Page("campaign", get=200, post=200),
     **{
         f"campaign-{tab}": reading("campaign")
-        for tab in ("bookings", "paths", "api", "served", "why")
+        for tab in ("bookings", "impact", "paths", "api", "served", "why")
     },
     "campaign-ask": acting("campaign"),
     "question-settle": Page(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from exchange.accounts.ownership import Person
 from exchange.market.models import Campaign
-from exchange.reading.impact import LEAST_PEOPLE, measure
+from exchange.reading.impact import LEAST_PEOPLE, Reached, measure
 from exchange.reports.small_counts import is_small, least_told
 from targeting import Expression
+from targeting.prose import phrase_alone
+from targeting.tree import walk_paths
 
 MOST_LIMITS = 3
 
@@ -39,13 +42,17 @@ def tell_impact(
         "publishers": count.publishers,
         "stages": {name: round(visits) for name, visits in reached.stages},
         "saved": tell_saved(reached.saved, campaign),
-        "limits": [
-            {"path": limit.path, "gain": round(limit.gain)}
-            for limit in reached.limits[:MOST_LIMITS]
-            if round(limit.gain)
-        ],
+        "limits": list(tell_limits(reached, expression)),
         "shares": reached.shares,
     }
+
+
+def tell_limits(reached: Reached, expression: Expression) -> Iterator[dict[str, Any]]:
+    nodes = dict(walk_paths(expression.root))
+    for limit in reached.limits[:MOST_LIMITS]:
+        if round(limit.gain):
+            words = phrase_alone(nodes[limit.path], expression.catalog)
+            yield {"path": limit.path, "gain": round(limit.gain), "words": words}
 
 
 def tell_few(users: float, least: int) -> dict[str, int | None]:

@@ -19,7 +19,12 @@ from exchange.api.judging import judge_document, judge_text
 from exchange.market.models import Campaign, ValueList
 from exchange.market.services import check_expression, save_value_list
 from exchange.market.visibility import find_owner_id, owned
-from exchange.market.vocabulary import describe_vocabulary, find_holder, find_values
+from exchange.market.vocabulary import (
+    describe_vocabulary,
+    find_anywhere,
+    find_holder,
+    find_values,
+)
 from exchange.serving.problems import ProblemError
 from targeting import DocumentError, ExpressionError
 from targeting.documents import from_document
@@ -57,7 +62,9 @@ class ImpactAsked(ExpressionText):
 
 
 class ValuesAsked(serializers.Serializer[None]):
-    attribute = serializers.CharField(max_length=200)
+    """Without an attribute those of all are looked through."""
+
+    attribute = serializers.CharField(max_length=200, required=False, default="")
     q = serializers.CharField(allow_blank=True, max_length=200, required=False, default="")
 
 
@@ -118,7 +125,8 @@ class Values(APIView):
 
     def get(self, request: Request) -> Response:
         given = read(ValuesAsked, request.query_params)
-        return Response({"values": find_values(given["attribute"], given["q"])})
+        name, wanted = given["attribute"], given["q"]
+        return Response({"values": find_values(name, wanted) if name else find_anywhere(wanted)})
 
 
 class Holder(APIView):

@@ -18,10 +18,11 @@ from exchange.market.names import usable_by
 from exchange.market.places import read_places
 from exchange.market.strange_values import find_meant_country
 from exchange.market.traffic import SampledTraffic, sample_traffic
-from targeting.catalog import Attribute
+from targeting.catalog import Attribute, AttributeType
 
 TOP = 5
 MOST_OFFERED = 12
+TEXTS = (AttributeType.STRING, AttributeType.STRING_SET)
 
 Document = dict[str, Any]
 
@@ -77,6 +78,39 @@ def find_values(name: str, wanted: str) -> list[Document]:
         {"value": value, "share": counts.get(value, 0) / sampled.visits if sampled.visits else None}
         for value in found
     ]
+
+
+def find_anywhere(wanted: str) -> list[Document]:
+    """Finds values that begin with `wanted`, of whatever attribute, the most frequent ones first:
+    for somebody who knows `Berlin`, and not yet that it is a city."""
+    catalog = load_catalog()
+    sampled = sample_traffic(catalog)
+    folded = wanted.strip().casefold()
+    if not folded:
+        return []
+    found: list[Document] = [
+        {
+            "attribute": attribute.name,
+            "value": value,
+            "share": sampled.counts.get(attribute.name, {}).get(value, 0) / max(1, sampled.visits),
+        }
+        for attribute in catalog
+        if not attribute.retired and attribute.type in TEXTS
+        for value in begin_with(attribute, sampled, folded, wanted)
+    ]
+    return sorted(found, key=lambda each: -each["share"])[:MOST_OFFERED]
+
+
+def begin_with(
+    attribute: Attribute, sampled: SampledTraffic, folded: str, wanted: str
+) -> Iterator[str | int]:
+    """Yields a country also by its other names."""
+    country = find_meant_country(attribute.name, wanted)
+    if country:
+        yield country
+    for value in dict.fromkeys((*sampled.nameable(attribute), *(attribute.domain or ()))):
+        if value != country and str(value).casefold().startswith(folded):
+            yield value
 
 
 def rank_values(attribute: Attribute, sampled: SampledTraffic, wanted: str) -> Iterator[str | int]:

@@ -13,7 +13,7 @@ from exchange.market.catalog import load_catalog
 from exchange.market.models import Booking
 from exchange.market.saved_graph import load_graph
 from exchange.reading.explaining import Step, check_edge
-from exchange.reading.offers import Judge, Offer, reach_over
+from exchange.reading.offers import Judge, Offer, make_offer
 from exchange.reading.paths import (
     BookingPath,
     choose_path,
@@ -72,8 +72,7 @@ def compare_paths(
     compared = []
     for path in paths:
         shown = describe_path(booking, path, edges, viewer)
-        judged = judge.judge(shown)
-        offer = Offer(shown, judged.never, judged.conditions, reach_over(shown, counter))
+        offer = make_offer(shown, judge, counter)
         use = tell_use(booking, len(path.edge_ids), is_chosen=path == chosen)
         compared.append(Alternative(offer, use, path == chosen, check_hops(shown, flat)))
     return compared

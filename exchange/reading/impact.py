@@ -18,7 +18,7 @@ import numpy as np
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
 from exchange.market.models import Booking, Campaign
-from exchange.reading.sampled_market import SampledMarket
+from exchange.reading.sampled_market import Places, SampledMarket
 from exchange.reports.sample_counting import Count, Counter, Rows, counter_of
 from exchange.reports.sample_table import Sample, open_sample
 from targeting import Expression, ExpressionError
@@ -39,7 +39,8 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Reached:
     """`count` is of the last stage. `saved` are the visits a day of the version that is saved.
-    `is_hidden`: about so few people that it would be about persons."""
+    `is_hidden`: about so few people that it would be about persons. `matched` are the rows that
+    the expression is true of, `gate` what the bookings let by of them."""
 
     sample: Sample
     count: Count
@@ -47,6 +48,8 @@ class Reached:
     saved: float | None
     limits: tuple[Limit, ...]
     shares: dict[str, tuple[float, float]]
+    matched: Rows
+    gate: Gate | None
     is_hidden: bool = False
 
 
@@ -63,7 +66,7 @@ def measure(expression: Expression, campaign: Campaign | None) -> Reached | None
     last = gate.open if gate is not None and is_booked else counter.can_count()
     count = counter.count(matched & last)
     if count.people < LEAST_PEOPLE and is_about_persons(expression):
-        return Reached(sample, count, (), None, (), {}, is_hidden=True)
+        return Reached(sample, count, (), None, (), {}, matched, gate, is_hidden=True)
     stages = [("targeting", counter.visits(matched))]
     if gate is not None and is_booked:
         stages.append(("booked", counter.visits(matched & gate.booked)))
@@ -75,6 +78,8 @@ def measure(expression: Expression, campaign: Campaign | None) -> Reached | None
         measure_saved(counter, campaign, last),
         tuple(find_limits(counter, expression, last)),
         find_shares(counter, expression),
+        matched,
+        gate,
     )
 
 
@@ -131,14 +136,17 @@ def find_shares(counter: Counter, expression: Expression) -> dict[str, tuple[flo
 
 class Gate:
     """Which visits the campaign's bookings let by: `booked` are those at their publishers, `open`
-    those for which a booking's path is open."""
+    those for which a booking's path is open. `bookings` has the same of each: the rows at its
+    publisher, and of which of them its path is open."""
 
     def __init__(self, counter: Counter, campaign: Campaign) -> None:
-        market = SampledMarket(counter)
+        self.market = SampledMarket(counter)
         bookings = list(Booking.objects.active().with_parties().filter(campaign=campaign))
         self.is_booked = bool(bookings)
         self.booked, self.open = (np.zeros(len(counter.sample), dtype=bool) for _ in range(2))
-        for way in market.find_ways(bookings):
-            places = market.at(way.booking.publisher)
+        self.bookings: list[tuple[Booking, Places, Rows]] = []
+        for way in self.market.find_ways(bookings):
+            places, opened = self.market.at(way.booking.publisher), self.market.opened(way)
             self.booked[places] = True
-            self.open[places[market.opened(way)]] = True
+            self.open[places[opened]] = True
+            self.bookings.append((way.booking, places, opened))

@@ -18,6 +18,7 @@ from exchange.market.models import Booking, Campaign, Edge, Party
 from exchange.market.visibility import sight
 from exchange.reading.paths import BookingPath, Hop, find_paths
 from exchange.reading.reach import Reach, ReachCounter
+from exchange.reading.verdicts import tell_contradiction
 from exchange.snapshots.models import ChangeKind
 from targeting import Expression, ExpressionError
 
@@ -48,8 +49,14 @@ def read_offers(campaign: Campaign, publishers: Iterable[Party], viewer: User) -
     """Keeps the order of the publishers. The campaign comes with its advertiser."""
     bookings = [Booking(campaign=campaign, publisher=publisher) for publisher in publishers]
     judge, counter = Judge(campaign, viewer), ReachCounter.open(campaign)
-    judged = [judge.judge(path) for path in find_paths(bookings, viewer)]
-    return [replace(offer, reach=reach_over(offer.path, counter)) for offer in judged]
+    return [make_offer(path, judge, counter) for path in find_paths(bookings, viewer)]
+
+
+def make_offer(path: BookingPath, judge: Judge, counter: ReachCounter | None) -> Offer:
+    """Counts first: where a sampled visit gets by, nothing excludes all, and there is nothing to
+    prove."""
+    reach = reach_over(path, counter)
+    return replace(judge.judge(path, is_open=bool(reach and reach.eligible)), reach=reach)
 
 
 def reach_over(path: BookingPath, counter: ReachCounter | None) -> Reach | None:
@@ -69,7 +76,8 @@ class Judge:
         self._rules: dict[int, Expression | None] = {}
         self._quarantined = find_quarantined()
 
-    def judge(self, path: BookingPath) -> Offer:
+    def judge(self, path: BookingPath, *, is_open: bool = False) -> Offer:
+        """`is_open`: some visit gets by."""
         if not path.hops:
             publisher, advertiser = path.booking.publisher, self._campaign.advertiser
             return Offer(path, f"no edges lead from {publisher.name} to {advertiser.name}")
@@ -78,6 +86,8 @@ class Judge:
         closed = [hop.edge for hop in path.hops if self._is_closed(hop.edge)]
         if closed:
             return Offer(path, f"the rule of {closed[0]} no longer compiles")
+        if is_open:
+            return Offer(path)
         rules = {hop.edge.pk: rule for hop in path.hops if (rule := self._rule_of(hop.edge))}
         found = find_contradiction(self._read, rules, budget=BUDGET)
         return self._tell(path, found) if found else Offer(path)
@@ -87,9 +97,8 @@ class Judge:
 
     def _tell(self, path: BookingPath, found: Found) -> Offer:
         hops = {hop.edge.pk: hop for hop in path.hops}
-        named = " and ".join(str(hops[pk].edge) for pk in found.edge_ids)
-        verb = "exclude" if len(found.edge_ids) > 1 else "excludes"
-        said = f"{named} {verb} every visit that it wants" if named else "it contradicts itself"
+        edges = {pk: hop.edge for pk, hop in hops.items()}
+        said = tell_contradiction(found, edges, self._viewer)
         conditions = tuple(
             (self._owner(pk, hops), self._redact(pk, hops, text)) for pk, text in found.conditions
         )

@@ -61,9 +61,9 @@ class ReachCounter:
 
     def count(self, publisher: Party, edges: Sequence[Edge]) -> Reach:
         places = self._market.at(publisher)
-        matched = self._matched[places]
-        passed = matched & self._market.passes_all(edges)[places]
-        return Reach(self._tell(places[matched]), self._tell(places[passed]))
+        wanted = places[self._matched[places]]
+        passed = self._market.along(wanted, edges) if edges else wanted[:0]
+        return Reach(self._tell(wanted), self._tell(passed))
 
     def _tell(self, places: Places) -> float | None:
         if self._is_about_persons and self._market.people(places) < LEAST_PEOPLE:

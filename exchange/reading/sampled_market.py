@@ -54,10 +54,8 @@ class SampledMarket(DraftedMarket):
         """Finds the rows of the sample that are visits at the publisher and may count."""
         seller_id = publisher.seller_id
         if seller_id not in self._places:
-            ids = self.sample.publisher_ids
-            place = ids.index(seller_id) if seller_id in ids else -1
-            is_there = (self.sample.publishers == place) & self._countable
-            self._places[seller_id] = np.flatnonzero(is_there)
+            places = self.counter.at(seller_id)
+            self._places[seller_id] = places[self._countable[places]]
         return self._places[seller_id]
 
     def eligible(self, way: Way) -> Places:
@@ -97,12 +95,13 @@ class SampledMarket(DraftedMarket):
             self._passing[edge_id] = np.packbits(self._judge_true(self.read_rule(edge_id)))
         return unpack(self._passing[edge_id], len(self.sample))
 
-    def passes_all(self, edges: Sequence[Edge]) -> Rows:
-        """Tells of which rows of the whole sample all rules are true; of none without an edge. The
-        edges come with their sellers."""
+    def along(self, places: Places, edges: Sequence[Edge]) -> Places:
+        """Leaves of these rows those that every one of the edges lets by. The edges come with their
+        sellers."""
         self._edges |= {edge.pk: edge for edge in edges if edge.pk not in self._edges}
-        passed = np.full(len(self.sample), bool(edges))
-        return reduce(np.logical_and, (self.passes(edge.pk) for edge in edges), passed)
+        for edge in edges:
+            places = places[self.passes(edge.pk)[places]]
+        return places
 
     def _ask_wanted(self, campaign: Campaign) -> NDArray[np.uint8]:
         return np.packbits(self._judge_true(self.read_campaign(campaign)))

@@ -3,6 +3,7 @@ are left out, names of edges are not."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exchange.accounts.models import User
@@ -14,7 +15,10 @@ from exchange.reading.losses import Condition, Losses, Step
 from exchange.reading.why_not import WhyNot
 from exchange.reports.funnels import NightFunnel, NightStep
 from targeting import ExpressionError, parse
+from targeting.printer import print_line
 from targeting.prose import describe
+from targeting.traffic import negative_conditions
+from targeting.tree import Not, Predicate
 
 LONGEST = 160
 
@@ -37,7 +41,8 @@ def judge(why: WhyNot) -> Verdict:
     if why.no_path:
         return Verdict(f"Nothing can serve at {place}. {why.no_path}", "bad", "now")
     if why.contradiction:
-        told = tell_contradiction(why.contradiction, why)
+        edges = {edge.pk: edge for edge in why.edges}
+        told = tell_contradiction(why.contradiction, edges, why.person)
         return Verdict(f"Nothing can serve at {place}: {told}.", "bad", "now")
     if why.day is not None:
         return judge_night(why)
@@ -106,25 +111,41 @@ def in_words(text: str) -> str:
     return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
 
 
-def tell_contradiction(found: Found, why: WhyNot) -> str:
-    """Tells what the edge lets by, and what the campaign wants, as far as the person may read
-    both."""
-    edges = {edge.pk: edge for edge in why.edges}
-    told = [tell_side(pk, text, edges, why.person) for pk, text in found.conditions]
+def tell_contradiction(found: Found, edges: Mapping[int, Edge], person: User) -> str:
+    """Says what the edge lets by, or excludes, and what the campaign wants of that, as far as the
+    person may read both. Edges come with their parties."""
+    sides = sorted(found.conditions, key=lambda side: side[0] is None)
+    told = [tell_side(pk, text, edges, person) for pk, text in sides]
     readable = [one for one in told if one]
     if len(readable) == len(found.conditions) and readable:
-        return ", and ".join(readable)
+        return ", and ".join(dict.fromkeys(readable))
     named = " and ".join(str(edges[pk]) for pk in found.edge_ids if pk in edges)
-    return f"{named} excludes every visit that this campaign wants"
+    verb = "exclude" if len(found.edge_ids) > 1 else "excludes"
+    return f"{named or 'the way there'} {verb} every visit that this campaign wants"
 
 
-def tell_side(pk: int | None, text: str, edges: dict[int, Edge], person: User) -> str:
+def tell_side(pk: int | None, text: str, edges: Mapping[int, Edge], person: User) -> str:
+    """Of edges first what they exclude: “excludes visits on ctv”. Empty: not to be read."""
+    excluded = excluded_words(text)
     if pk is None:
-        return f"this campaign wants {in_words(text)}"
+        wants = f"excludes {excluded}" if excluded else f"wants {in_words(text)}"
+        return f"this campaign {wants}"
     edge = edges.get(pk)
     if edge is None or not sight(person, edge).reads_conditions:
         return ""
-    return f"{edge} lets only {in_words(text)} through"
+    return f"{edge} {f'excludes {excluded}' if excluded else f'lets only {in_words(text)} through'}"
+
+
+def excluded_words(text: str) -> str:
+    """Says what a negative condition keeps out; empty of one that is not."""
+    try:
+        root = parse(text, load_catalog()).root
+    except ExpressionError:
+        return ""
+    if isinstance(root, Not):
+        return in_words(print_line(root.child, is_root=True))
+    is_negative = isinstance(root, Predicate) and any(negative_conditions(root))
+    return in_words(print_line(Not(root))) if is_negative else ""
 
 
 def judge_night(why: WhyNot) -> Verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ NORMAL_95 = 1.96
 NONE_SEEN_95 = 3  # of what no sampled person did, at most about three may
 
 Rows = NDArray[np.bool_]
+Chosen = Rows | NDArray[np.int64]  # rows: as a mask, or by their places
 
 
 class Truths(NamedTuple):
@@ -110,6 +111,23 @@ class Counter:
             packed.append(np.packbits(rows))
         return packed[0], packed[1]
 
+    def at(self, seller_id: str) -> NDArray[np.int64]:
+        """Finds the places of a publisher's visits, in their order."""
+        order, bounds = self._by_publisher
+        place = self._publishers.get(seller_id)
+        return order[:0] if place is None else order[bounds[place] : bounds[place + 1]]
+
+    @cached_property
+    def _publishers(self) -> dict[str, int]:
+        return {seller_id: place for place, seller_id in enumerate(self.sample.publisher_ids)}
+
+    @cached_property
+    def _by_publisher(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sorts the rows once: looking through all of them for each publisher takes longer."""
+        order = np.argsort(self.sample.publishers, kind="stable")
+        count = len(self.sample.publisher_ids)
+        return order, np.searchsorted(self.sample.publishers[order], np.arange(count + 1))
+
     # --- what rows stand for
 
     def count(self, rows: Rows) -> Count:
@@ -128,10 +146,10 @@ class Counter:
             people=int(who.max()) + 1 if len(who) else 0,
         )
 
-    def visits(self, rows: Rows) -> float:
+    def visits(self, rows: Chosen) -> float:
         return float(self.sample.weights[rows].sum()) / self.sample.day_count
 
-    def people(self, rows: Rows) -> int:
+    def people(self, rows: Chosen) -> int:
         return len(np.unique(self.sample.people[rows]))
 
     def share(self, rows: Rows) -> float:

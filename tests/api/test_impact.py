@@ -94,7 +94,9 @@ def test_stages_lead_through_the_edges_of_the_bookings(
     assert (found["from"], found["to"], found["source"]) == ("2026-11-14", "2026-11-16", "sample")
     # Without the ages there would be more; all that pass the edges are in the USA, on CTV.
     gain = weigh(visits, "user.age <= 30", *EDGES, publisher="herald")
-    assert found["limits"] == [{"path": "and.0", "gain": round(gain)}]
+    [limit] = found["limits"]
+    assert (limit["path"], limit["gain"]) == ("and.0", round(gain))
+    assert limit["words"].endswith("is above 30")
 
 
 def test_a_booking_on_any_path_takes_the_ways_that_are_open(

@@ -74,8 +74,25 @@ def test_countries_are_found_by_their_other_names(alice: User, typed: str) -> No
     assert values_of(alice, "geo.country", typed)[0] == "DEU"
 
 
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("berl", ("geo.city", "Berlin")),
+        ("germany", ("geo.country", "DEU")),
+        ("tabl", ("device.type", "tablet")),
+    ],
+)
+def test_values_are_found_without_knowing_their_attribute(
+    alice: User, typed: str, found: tuple[str, str]
+) -> None:
+    [first, *_] = ask(alice, "expressions:values", q=typed)["values"]
+    assert (first["attribute"], first["value"]) == found
+    assert ask(alice, "expressions:values", q=" ") == {"values": []}
+
+
 def test_what_is_about_one_person_is_never_offered(alice: User) -> None:
     assert values_of(alice, "user.id") == []
+    assert ask(alice, "expressions:values", q="someone") == {"values": []}
     rows = {row["name"]: row for row in ask(alice, "expressions:vocabulary")["attributes"]}
     assert rows["user.id"]["top"] == []
     text = "user.id = 'someone-4'"

@@ -83,7 +83,7 @@ def test_rows_are_moved_wrapped_disabled_and_brought_back(builder: Builder) -> N
     assert builder.text().replace("\n", " ") == f"{city} and {phone} and {group} and {floor}"
 
 
-def test_the_menu_negates_comments_and_includes_what_is_missing(builder: Builder) -> None:
+def test_the_menu_negates_comments_collapses_and_includes_what_is_missing(builder: Builder) -> None:
     page = builder.page
     builder.write("geo.city in ('Berlin') and user.consent")
     row = builder.row("geo.city")
@@ -98,6 +98,21 @@ def test_the_menu_negates_comments_and_includes_what_is_missing(builder: Builder
     page.keyboard.type("as agreed")
     page.keyboard.press("Tab")
     assert builder.text().startswith("# as agreed\n(geo.city not in")
+    collapse_a_group(builder)
+
+
+def collapse_a_group(builder: Builder) -> None:
+    page = builder.page
+    builder.write("user.consent and (geo.city in ('Berlin') or device.type in ('phone'))")
+    text, group = builder.text(), page.locator(".group .group")
+    group.locator("> .rail > .head-line").get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name="Collapse").click()
+    expect(builder.row("geo.city")).to_be_hidden()
+    expect(group).to_contain_text("Any of 2: geo.city, device.type")
+    check_accessible(page)
+    page.keyboard.press("Enter")  # the focus is on Expand
+    expect(builder.row("geo.city")).to_be_visible()
+    assert builder.text() == text
 
 
 def test_findings_stand_at_their_rows_and_are_corrected_there(builder: Builder) -> None:
@@ -118,7 +133,8 @@ def test_an_unfinished_row_is_not_saved_without_a_word(builder: Builder) -> None
     expect(builder.page.locator("[data-unfinished]")).to_contain_text("1 unfinished condition")
     builder.page.get_by_role("button", name="Save campaign").click()
     expect(builder.said).to_have_text("Not saved: a condition is unfinished. Finish or delete it.")
-    expect(builder.page.locator(":focus")).to_have_attribute("aria-label", "Attribute")
+    expect(builder.page.locator("[data-unfinished]")).to_contain_text("Not saved")
+    expect(builder.page.locator(":focus")).to_have_attribute("aria-label", "Add to geo.city")
     assert not Campaign.objects.exists()
 
 

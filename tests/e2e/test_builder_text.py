@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,13 @@ def test_format_lays_the_text_out_and_undo_brings_it_back(page: Page) -> None:
     )
     area.press("Control+z")
     expect(area).to_have_value(text)
+    area.fill("geo.city = 'Berlin'")
+    expect(page.locator("[data-expression-editor]")).to_have_attribute("data-checked", "yes")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("[data-copy-json]")
+    expect(page.locator("[data-say]")).to_have_text("Copied as JSON")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert copied == {"attribute": "geo.city", "operator": "=", "values": ["Berlin"]}
 
 
 def test_text_to_builder_to_text_loses_nothing(page: Page) -> None:

@@ -107,6 +107,14 @@ def test_a_radius_is_drawn_around_a_city_or_a_pasted_point(builder: Builder) -> 
     row = builder.row("geo.location")
     builder.pick(row.get_by_role("combobox", name="Place"), "haMb", "Hamburg")
     assert builder.text() == "geo.location within 25 km of (53.55, 9.99)"
+    place = row.get_by_role("combobox", name="Place")
+    place.fill("Nowhere")
+    place.press("Enter")
+    expect(place).to_have_attribute("aria-invalid", "true")
+    place.fill("berl")
+    place.press("Enter")
+    expect(place).to_have_value("Berlin")
+    assert builder.text() == "geo.location within 25 km of (52.52, 13.405)"
     row.get_by_label("Radius in km").fill("7.5")
     row.get_by_label("Latitude").focus()
     paste(builder.page, "(52.5, 13.4)")

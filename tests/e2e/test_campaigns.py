@@ -90,7 +90,7 @@ def test_a_manager_books_several_from_the_offers_and_sees_them_answered(
     expect(page.locator("main")).to_contain_text("Not booked yet")
     page.click(".tabs >> text=Bookings")
     offers = page.locator("#offers tbody tr")
-    expect(offers.filter(has_text="Frankly")).to_contain_text("excludes every visit that it wants")
+    expect(offers.filter(has_text="Frankly")).to_contain_text("lets only visits from FRA through")
     expect(offers.filter(has_text="Gazette")).to_contain_text("Gazette → Northgate")
     expect(page.locator("[data-choose-button]")).to_be_disabled()
     check_widths(visitor)
@@ -105,7 +105,7 @@ def test_a_manager_books_several_from_the_offers_and_sees_them_answered(
     expect(page.locator(".rows article")).to_have_count(2)
     check_widths(visitor)
     assert Booking.objects.filter(campaign=campaign).count() == 2
-    for tab in ("Targeting", "Tests", "History", "API"):
+    for tab in ("Targeting", "Impact", "Tests", "History", "API"):
         page.click(f".tabs >> text={tab}")
         expect(page.locator(".tabs [aria-current]")).to_have_text(tab)
         check_widths(visitor)

@@ -92,6 +92,34 @@ def test_figures_move_and_a_condition_can_be_tried_without(
     visitor.page.click("[data-undo]")
     expect(figure).to_have_text(tell_visits(30))
     assert builder.text() == "geo.country = 'USA' and user.age >= 30"
+    headline = visitor.page.locator("[data-headline]")
+    expect(headline).to_be_hidden()
+    visitor.page.set_viewport_size({"width": 390, "height": 900})  # the panel is far below there
+    expect(headline).to_have_text(tell_visits(30))
+    expect(headline).to_be_visible()
+
+
+def test_the_tab_tries_without_a_condition_and_goes_on_in_the_editor(
+    visitor: Visitor, alice: User, campaign: Campaign, reports: Path
+) -> None:
+    write_sample(reports, VISITS)
+    visitor.enter(alice)
+    visitor.go(f"/campaigns/{campaign.pk}/")
+    page = visitor.page
+    page.click(".tabs >> text=Impact")
+    figure = page.locator(".figure")
+    expect(figure).to_have_text(tell_visits(60))
+    page.get_by_role("link", name=re.compile("Try without.* is at least 60")).click()
+    expect(figure).to_have_text(tell_visits(0))
+    gained = re.compile(r"\+ [\d,]+ % against the live version")
+    expect(page.locator("main")).to_contain_text(gained)
+    check_accessible(page)
+    page.click("text=Edit without it")
+    builder = Builder(page)
+    assert builder.text() == "#- user.age >= 60\ngeo.country = 'USA'"
+    expect(panel_of(page).locator(".figure")).to_have_text(tell_visits(0))
+    campaign.refresh_from_db()
+    assert campaign.expression == "geo.country = 'USA' and user.age >= 60"
 
 
 def test_before_the_first_night_the_panel_says_what_to_do(

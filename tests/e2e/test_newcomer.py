@@ -180,7 +180,9 @@ def book_three(visitor: Visitor, hands: Hands, campaign: Campaign) -> None:
     hands.press(".tabs a[href$='/bookings/']")
     offers = page.locator("#offers tbody tr")
     frankly = offers.filter(has_text="Frankly")
-    expect(frankly).to_contain_text("Frankly → Solberg Soda excludes every visit that it wants")
+    expect(frankly).to_contain_text(
+        "Frankly → Solberg Soda excludes visits on phone, and this campaign wants visits on phone"
+    )
     wanted = count_a_day(WANTED, "daily-herald")
     assert wanted
     told = offers.filter(has_text="Daily Herald").locator("[data-label='Eligible a day']")

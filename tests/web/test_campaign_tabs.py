@@ -62,9 +62,28 @@ def test_an_offer_says_what_excludes_the_campaign_for_good(
     campaign: Campaign, publishers: dict[str, Party], dave: User
 ) -> None:
     offers = offers_of(campaign, dave)
-    assert offers["Frankly"].never == "Frankly → Northgate excludes every visit that it wants"
+    assert offers["Frankly"].never == (
+        "Frankly → Northgate lets only visits from FRA through,"
+        " and this campaign wants visits from USA"
+    )
     assert ("Frankly → Northgate", "geo.country = 'FRA'") in offers["Frankly"].conditions
     assert offers["Lonely"].never == "no edges lead from Lonely to Solberg Soda"
+
+
+def test_an_offer_names_what_a_rule_excludes(
+    campaign: Campaign, publishers: dict[str, Party], dave: User
+) -> None:
+    campaign.expression = "device.type in ('ctv') and not geo.country = 'CAN'"
+    rule = Edge.objects.filter(seller=publishers["never"])
+    rule.update(expression="device.type not in ('ctv', 'ooh')")
+    assert offers_of(campaign, dave)["Frankly"].never == (
+        "Frankly → Northgate excludes visits on ctv or ooh, and this campaign wants visits on ctv"
+    )
+    rule.update(expression="geo.country = 'CAN'")
+    assert offers_of(campaign, dave)["Frankly"].never == (
+        "Frankly → Northgate lets only visits from CAN through,"
+        " and this campaign excludes visits from CAN"
+    )
 
 
 def test_an_offer_does_not_tell_others_rules_nor_fees(exchange: Exchange) -> None:
@@ -170,7 +189,7 @@ def test_the_curl_lines_ask_about_this_campaign(
         assert words[2].endswith(("/api/v1/eligibility", "/api/v1/eligibility:explain"))
 
 
-@pytest.mark.parametrize("tab", ["", "bookings/", "tests/", "history/", "api/"])
+@pytest.mark.parametrize("tab", ["", "bookings/", "impact/", "tests/", "history/", "api/"])
 def test_each_tab_has_an_address_and_says_that_it_is_open(
     dave: User, campaign: Campaign, log_in: LogIn, tab: str
 ) -> None:
@@ -182,7 +201,7 @@ def test_each_tab_has_an_address_and_says_that_it_is_open(
 def test_a_stranger_has_none_of_the_tabs(exchange: Exchange) -> None:
     client = Client()
     client.force_login(exchange.rival.people[Role.CAMPAIGN_MANAGER])
-    for tab in ("", "bookings/", "tests/", "history/", "api/", "served/"):
+    for tab in ("", "bookings/", "impact/", "tests/", "history/", "api/", "served/"):
         assert client.get(f"/campaigns/{exchange.campaign.pk}/{tab}").status_code == 404
     answer = client.post(
         f"/campaigns/{exchange.campaign.pk}/book/", {"publisher": exchange.herald.party.pk}

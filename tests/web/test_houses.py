@@ -42,7 +42,7 @@ def write_log(log: Path, **columns: Sequence[object]) -> None:
 
 
 def menu(html: str) -> list[str]:
-    inside = html.partition('aria-label="Main"')[2].partition("</ul>")[0]
+    inside = html.partition('aria-label="Main"')[2].partition("</nav>")[0]
     return re.findall(r"</svg>([^<]+)</a>", inside)
 
 

@@ -52,6 +52,8 @@ def test_an_audience_is_written_and_used(alice: User, campaign: Campaign, log_in
     campaign.expression = "@gamers and geo.country = 'USA'"
     save_campaign(campaign=campaign, by=alice)
     assert "1 campaign, such as Summer" in text_of(browser, f"/audiences/{audience.pk}/")
+    for address in ("/audiences/", f"/audiences/{audience.pk}/"):
+        assert "Visits in audience games" in text_of(browser, address)
     assert "a change of this audience hits 1 campaign" in text_of(
         browser, f"/audiences/{audience.pk}/edit/"
     )

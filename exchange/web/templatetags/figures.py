@@ -6,9 +6,10 @@ from django import template
 from django.db.models import Model
 from django.urls import reverse
 
-from exchange.accounts.ownership import KIND_OF_MODEL
+from exchange.accounts.ownership import KIND_OF_MODEL, Person
 from exchange.reading.impact import LEAST_PEOPLE
 from exchange.reading.verdicts import say
+from exchange.reports.small_counts import least_told, tell_users
 from exchange.web.templatetags.treeline import share
 
 register = template.Library()
@@ -22,6 +23,12 @@ def a_day(visits: float | None) -> str:
     if visits is None:
         return f"under {LEAST_PEOPLE} people"
     return say(visits) if visits else "0"
+
+
+@register.filter
+def users_for(users: float, person: Person) -> str:
+    """Users a day, as far as this person may know how few they are."""
+    return tell_users(users, least_told(person))
 
 
 @register.filter

@@ -4,7 +4,6 @@ states."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,11 +25,11 @@ from exchange.accounts.permissions import (
 from exchange.accounts.seeds import TOKEN_FIELD, new_token
 from exchange.findings.status import Status, tell_reason
 from exchange.findings.wording import Told
-from exchange.kinds import KINDS, KindName
 from exchange.market.models import Booking, Campaign, Edge, Party
-from exchange.market.visibility import kinds_of, may_create, may_name
+from exchange.market.visibility import may_create, may_name
 from exchange.reading.explaining import Step
 from exchange.reports.sample_table import Sample
+from exchange.web.navigation import groups_for
 
 register = template.Library()
 
@@ -71,49 +70,6 @@ BADGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A page of the navigation; `folder` is the first part of the addresses below it. One that
-    `needs` a right is shown only to those who have it; one that is `of` some kinds of party, to the
-    exchange's operators and to organisations that are one of them."""
-
-    label: str
-    url_name: str
-    icon: str
-    folder: str
-    needs: KindName | None = None
-    of: frozenset[Party.Kind] = frozenset(Party.Kind)
-
-
-ENDS = frozenset({Party.Kind.PUBLISHER, Party.Kind.ADVERTISER})
-ADVERTISERS = frozenset({Party.Kind.ADVERTISER})
-
-
-def list_of(name: KindName, icon: str = "", **limits: Any) -> Item:
-    """Makes the item of a kind's list; by default its icon is called as its addresses begin."""
-    kind = KINDS[name]
-    return Item(kind.label, kind.url_name("list"), icon or kind.folder, kind.folder, **limits)
-
-
-ITEMS = [
-    Item("Today", "dashboard", "dashboard", ""),
-    list_of("campaign", of=ADVERTISERS),
-    list_of("booking", of=ENDS),
-    Item("Findings", "finding-list", "findings", "findings", of=ENDS),
-    Item("Graph", "graph", "graph", "graph"),
-    list_of("edge"),
-    list_of("party"),
-    list_of("audience"),
-    list_of("value_list"),
-    list_of("attribute"),
-    Item("Try a visit", "try-visit", "visit", "visits", of=ENDS),
-    Item("Snapshots", "snapshot-list", "snapshots", "snapshots", of=ADVERTISERS),
-    Item("Reports", "report-catalogue", "reports", "reports", of=ENDS),
-    list_of("api_key", icon="keys", needs="api_key"),
-    list_of("person", needs="person"),
-]
-
-
 @register.simple_tag(takes_context=True)
 def form_token(context: RequestContext) -> SafeString:
     """Writes a hidden field for forms that make a secret: sent twice, they make one."""
@@ -124,27 +80,22 @@ def form_token(context: RequestContext) -> SafeString:
 @register.inclusion_tag("parts/_navigation.html", takes_context=True)
 def navigation(context: RequestContext) -> dict[str, Any]:
     folder = context["request"].path.strip("/").split("/")[0]
-    items = [
-        {
-            "label": item.label,
-            "url": reverse(item.url_name),
-            "icon": item.icon,
-            "is_current": item.folder == folder,
-        }
-        for item in items_for(context["user"])
+    groups = [
+        (
+            title,
+            [
+                {
+                    "label": item.label,
+                    "url": reverse(item.url_name),
+                    "icon": item.icon,
+                    "is_current": item.folder == folder,
+                }
+                for item in items
+            ],
+        )
+        for title, items in groups_for(context["user"])
     ]
-    return {"items": items}
-
-
-def items_for(user: Person) -> list[Item]:
-    """Chooses the pages that are of interest to a person."""
-    kinds = kinds_of(user)
-    return [item for item in ITEMS if fits(item, user, kinds)]
-
-
-def fits(item: Item, user: Person, kinds: frozenset[str]) -> bool:
-    is_of_interest = not kinds or not item.of.isdisjoint(kinds)
-    return is_of_interest and (item.needs is None or may_edit(user, item.needs))
+    return {"groups": groups}
 
 
 register.filter("may_edit", may_edit)

@@ -18,6 +18,7 @@ from exchange.reading.paging import Order
 from exchange.web.filters import AudienceFilter
 from exchange.web.forms import AudienceForm, save_form
 from exchange.web.rehearsing import is_rehearsed
+from exchange.web.sentences import say_audiences
 from exchange.web.views.listing import (
     find_visible,
     open_for_edit,
@@ -34,7 +35,8 @@ def list_audiences(request: HttpRequest) -> HttpResponse:
     filters = AudienceFilter(request.GET)
     audiences = visible(Audience.objects.kept().select_related("organisation"), request.user)
     listing = read_listing(request, filters, filters.apply(audiences), BY_NAME)
-    return render(request, "market/audience_list.html", {"listing": listing})
+    context = {"listing": listing, "sentences": say_audiences(listing.page.rows)}
+    return render(request, "market/audience_list.html", context)
 
 
 @require_safe
@@ -43,6 +45,7 @@ def show_audience(request: HttpRequest, pk: int) -> HttpResponse:
     audience = find_visible(audiences, person_of(request), pk)
     context = {
         "audience": audience,
+        "sentence": say_audiences([audience]).get(audience.pk),
         "impact": impact_of_audience(audience),
         "reached": reach_of_audience(audience),
     }

@@ -3,6 +3,7 @@ paths."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,10 @@ from exchange.market.models import Campaign
 from exchange.market.querysets import ID_DIGITS
 from exchange.market.services import FailingVisitsError, save_campaign
 from exchange.market.visibility import explainable, owned
+from exchange.reading.campaign_impact import write_without
 from exchange.web.forms import CampaignForm, campaign_label, save_form
 from exchange.web.sentences import say_all
+from exchange.web.views.campaign_impact import read_places
 from exchange.web.views.campaign_tabs import find_campaign, follow, try_targeting
 from exchange.web.views.listing import (
     open_for_edit,
@@ -55,7 +58,10 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     person = person_of(request)
     campaign = open_for_edit(Campaign.objects.with_advertiser(), person, pk, Campaign())
     form = CampaignForm(
-        request.POST or None, person=person, instance=campaign, initial=read_initial(request)
+        request.POST or None,
+        person=person,
+        instance=campaign,
+        initial=read_initial(request, campaign),
     )
     if request.method == "POST" and save_form(form, partial(save_campaign, by=person)):
         check_campaign(campaign=campaign)
@@ -69,8 +75,13 @@ def edit_campaign(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     )
 
 
-def read_initial(request: HttpRequest) -> dict[str, Any]:
-    """Takes what the address says, or the campaign that it names to clone: always as a draft."""
+def read_initial(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+    """Takes what the address says: fields, conditions to disable, or the campaign to clone, which
+    is always a draft."""
+    places = read_places(request)
+    if places and campaign.pk:
+        with suppress(ExpressionError):  # the form says so itself
+            return {"expression": write_without(campaign, places)}
     source = request.GET.get("from", "")
     if not source.isdecimal() or len(source) > ID_DIGITS:
         return request.GET.dict()

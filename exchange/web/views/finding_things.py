@@ -18,7 +18,7 @@ from exchange.accounts.models import User
 from exchange.market.models import Attribute, Audience, Campaign, Edge, Party, ValueList
 from exchange.market.querysets import has_id, parties_named
 from exchange.market.visibility import visible
-from exchange.web.templatetags.treeline import items_for
+from exchange.web.navigation import items_for
 from exchange.web.views.listing import person_of
 
 OF_A_KIND = 6

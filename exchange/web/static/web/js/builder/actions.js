@@ -39,6 +39,7 @@ export function actOn(editor, action, id) {
   if (action === "comment") comment(editor, id);
   else if (action === "copy") copy(editor, id);
   else if (action === "delete") drop(editor, id);
+  else if (action === "fold") editor.view.fold(id);
   else if (action === "disable") switchOff(editor, id);
   else go(editor, action, id);
 }

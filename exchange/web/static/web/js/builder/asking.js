@@ -26,6 +26,11 @@ export class Asking {
     return (await this.read("expressions:values", { attribute, q }))?.values ?? [];
   }
 
+  // Values of any attribute that begin so, each with its attribute.
+  async valuesAnywhere(q) {
+    return (await this.read("expressions:values", { q }))?.values ?? [];
+  }
+
   // The attribute that most of these values are seen in; null if there is none.
   async holder(values) {
     const query = values.slice(0, 50).map((value) => ["value", value]);

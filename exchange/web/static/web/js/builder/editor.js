@@ -232,6 +232,14 @@ export class Editor {
     return this.say("Not formatted: the text has a mistake");
   }
 
+  // As scripts send it to the API.
+  async copyDocument() {
+    if (!this.last?.document || this.last.text !== this.text.text)
+      return this.say("Not copied: the text has a mistake");
+    await navigator.clipboard?.writeText(JSON.stringify(this.last.document, null, 2));
+    return this.say("Copied as JSON");
+  }
+
   // --- the check
 
   checkSoon(pause) {
@@ -290,7 +298,17 @@ export class Editor {
     const said = count
       ? `${plural(count, "unfinished condition")}: left out until there is something to test.`
       : "";
-    this.root.querySelector("[data-unfinished]").textContent = said;
+    const note = this.root.querySelector("[data-unfinished]");
+    note.textContent = said;
+    note.classList.remove("errors");
+  }
+
+  // Said aloud, and seen until the next change.
+  refuse(text) {
+    const note = this.root.querySelector("[data-unfinished]");
+    note.textContent = text;
+    note.classList.add("errors");
+    this.say(text);
   }
 
   show(answer) {

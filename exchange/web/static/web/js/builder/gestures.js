@@ -93,6 +93,6 @@ function refuseUnfinished(editor, event) {
   event.preventDefault();
   event.stopImmediatePropagation();
   if (editor.root.dataset.mode === "text") editor.setMode("builder");
-  editor.view.focus(first, "attribute");
-  editor.say("Not saved: a condition is unfinished. Finish or delete it.");
+  editor.view.focus(first, editor.find(first).attribute ? "value" : "attribute");
+  editor.refuse("Not saved: a condition is unfinished. Finish or delete it.");
 }

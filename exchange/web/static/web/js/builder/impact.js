@@ -22,6 +22,7 @@ class Impact {
     this.status = h("p", { class: "soft small", role: "status", "aria-live": "polite" });
     const head = h("header", {}, h("h2", {}, "Impact"), this.status);
     panel.replaceChildren(h("div", { class: "impact" }, head, this.body));
+    this.headline = root.querySelector("[data-headline]"); // where there is no room beside
     root.addEventListener("expression:checked", ({ detail }) => this.changed(detail));
     const { last, now } = root.editor;
     if (last) this.changed({ text: now.text, answer: last });
@@ -56,6 +57,7 @@ class Impact {
 
   empty() {
     this.say("");
+    this.sayShort("");
     this.share({});
     this.body.replaceChildren(
       h("p", { class: "soft" }, "Add a condition to see what it reaches. An empty targeting reaches no one."),
@@ -65,11 +67,17 @@ class Impact {
   fail() {
     if (untilLeft().aborted) return;
     this.say("");
+    this.sayShort("");
     this.share({});
     this.body.replaceChildren(
       h("p", {}, "The figures cannot be counted just now. Saving works all the same."),
       button("Count again", () => this.root.editor.checkSoon(0)),
     );
+  }
+
+  // The figure, for who does not see the panel while building.
+  sayShort(text) {
+    this.headline.textContent = text;
   }
 
   share(shares) {
@@ -79,21 +87,24 @@ class Impact {
   draw(answer) {
     this.say("");
     this.share(answer.shares ?? {});
+    const isTold = answer.counted && !answer.hidden;
+    this.sayShort(isTold ? `${amount(answer.visits_a_day)} visits a day` : "");
     if (!answer.counted) return this.body.replaceChildren(...drawNeverCounted());
     const figures = answer.hidden ? drawHidden(answer) : drawFigures(answer);
     const limits = answer.hidden ? [] : this.drawLimits(answer.limits);
-    return this.body.replaceChildren(...figures, ...limits, drawSource(answer));
+    const { campaign } = this.panel.dataset;
+    return this.body.replaceChildren(...figures, ...limits, drawSource(answer, campaign));
   }
 
   drawLimits(limits) {
     if (!limits.length) return [];
-    const rows = limits.map(({ path, gain }) => {
+    const rows = limits.map(({ path, gain, words }) => {
       const name = this.nameOf(path);
       const props = { class: "button small", "aria-label": `Try without ${name}` };
       return h(
         "li",
         {},
-        h("span", { class: "name", title: name }, name),
+        h("span", { class: "name", title: name }, words[0].toUpperCase() + words.slice(1)),
         h("span", { class: "gain" }, `+ ${amount(gain)} without`),
         button("Try without", () => this.tryWithout(path), props),
       );
@@ -191,13 +202,14 @@ function drawStage(stages) {
   };
 }
 
-function drawSource({ sample, days, from, to }) {
+function drawSource({ sample, days, from, to }, campaign) {
   const when = from === to ? tellDay(to) : `${tellDay(from)} to ${tellDay(to)}`;
+  const exact = `/reports/eligible-visits/${campaign ? `?campaign=${campaign}` : ""}`;
   return h(
     "p",
     { class: "soft small" },
     `Counted on a sample of ${plural(sample, "visit")} of ${plural(days, "day")}, ${when}. `,
-    h("a", { href: "/reports/" }, "Exact figures of last night"),
+    h("a", { href: exact }, "Exact figures of last night"),
   );
 }
 

@@ -8,6 +8,7 @@ const ENTRIES = [
   ["wrap", "Wrap in a group", "Alt →"],
   ["lift", "Lift out", "Alt ←"],
   ["ungroup", "Ungroup", ""],
+  ["fold", "Collapse", ""],
   ["duplicate", "Duplicate", "Ctrl D"],
   ["negate", "Negate", ""],
   ["disable", "Disable", "Ctrl /"],
@@ -15,13 +16,14 @@ const ENTRIES = [
   ["copy", "Copy as text", "Ctrl C"],
   ["delete", "Delete", "Del"],
 ];
+const OF_GROUP = new Set(["ungroup", "fold"]);
 const OF_ROOT = new Set(["wrap", "negate", "comment", "copy", "delete"]);
 
 class Menu {
   constructor(opener, node, isRoot, act) {
     this.opener = opener;
     const isAllowed = ([action]) =>
-      (!isRoot || OF_ROOT.has(action)) && (action !== "ungroup" || isGroup(node));
+      (!isRoot || OF_ROOT.has(action)) && (!OF_GROUP.has(action) || isGroup(node));
     this.items = ENTRIES.filter(isAllowed).map(([action, label, keys]) => {
       const onclick = () => {
         this.close();

@@ -1,5 +1,6 @@
 // One condition as a row: its attribute, operator and values; an audience; a constant; a block of
 // text. `editor` does everything that changes state.
+import { findSubjects, findValues } from "./attribute_search.js";
 import { amount, h, percent, rich } from "./elements.js";
 import { isGroup, neededName, reference } from "./model.js";
 import {
@@ -19,7 +20,6 @@ import { widgetOf } from "./widgets/index.js";
 
 export const KINDS = { all: "All of", any: "Any of", none: "None of" };
 const LEAST_MISSING = 0.0005; // of visits: fewer are not worth a switch
-const MOST_OPTIONS = 80;
 
 // A node in a few words: for its label.
 export function summarise(node, attributes) {
@@ -46,41 +46,6 @@ function summariseTest(node, { type }) {
   return node.orMissing ? `${whole}, also when missing` : whole;
 }
 
-const groupOf = (name) => (name.includes(".") ? name.slice(0, name.indexOf(".")) : "time");
-
-function describeOption(row) {
-  const filled = row.fill === null ? "" : ` · ${percent(row.fill)} filled`;
-  const known = row.domain ?? row.top;
-  const about = known.length ? known.slice(0, 5).join(", ") : row.description;
-  return {
-    attribute: row,
-    label: row.name,
-    group: groupOf(row.name),
-    hint: row.type + filled,
-    about,
-  };
-}
-
-function findAttributes({ attributes, audiences }, q) {
-  const wanted = q.trim().toLowerCase();
-  const isNamed = ({ name }) => name.toLowerCase().includes(wanted);
-  const rows = [...attributes.values()].filter(
-    (row) => isNamed(row) || row.description.toLowerCase().includes(wanted),
-  );
-  if (wanted) rows.sort((a, b) => isNamed(b) - isNamed(a));
-  const named = audiences.filter(({ name }) => `@${name}`.toLowerCase().includes(wanted));
-  return [
-    ...rows.slice(0, MOST_OPTIONS).map(describeOption),
-    ...named.map(({ name, description }) => ({
-      audience: name,
-      label: `@${name}`,
-      group: "audiences",
-      hint: "audience",
-      about: description,
-    })),
-  ];
-}
-
 export class Rows {
   constructor(editor) {
     this.editor = editor;
@@ -105,18 +70,19 @@ export class Rows {
         placeholder: "Choose an attribute",
         value: shown,
         key: "attribute",
-        find: async (q) => findAttributes(editor.words, q),
-        pick: ({ audience, attribute }) => {
+        find: (q) => findSubjects(editor.words, q),
+        more: (q) => findValues(editor.words, q, editor.asking),
+        pick: ({ audience, attribute, value }) => {
           if (audience)
             editor.swap(node.id, reference(audience, node.notes), `Audience ${audience}`);
-          else this.chooseAttribute(node, attribute);
+          else this.chooseAttribute(node, attribute, value === undefined ? [] : [value]);
         },
       }),
     );
   }
 
-  chooseAttribute(node, { name, type }) {
-    const fresh = { kind: "test", values: [], list: null, orMissing: false, attribute: name };
+  chooseAttribute(node, { name, type }, values) {
+    const fresh = { kind: "test", values, list: null, orMissing: false, attribute: name };
     this.editor.patch(node.id, { ...fresh, ...firstOperator(type) }, `Attribute ${name}`, "value");
   }
 

@@ -32,6 +32,7 @@ export class TextPane {
     this.area.addEventListener("input", () => this.isWriting || this.typed());
     this.area.addEventListener("paste", (event) => this.paste(event));
     root.querySelector("[data-format]").addEventListener("click", () => editor.format());
+    root.querySelector("[data-copy-json]").addEventListener("click", () => editor.copyDocument());
     this.takeServerProblems();
   }
 

@@ -15,6 +15,7 @@ export class View {
     this.shares = new Map(); // id -> [passed, failed]
     this.findings = new Map(); // id -> findings
     this.open = new Set(); // ids of rows whose strange values are shown
+    this.folded = new Set(); // ids of groups that show their summary alone
     listenForDrags(tree, (id, besideId, isAfter) => editor.place(id, besideId, isAfter));
   }
 
@@ -26,6 +27,7 @@ export class View {
     const element = this.update(root, before, keep);
     if (this.tree.firstChild !== element) this.tree.replaceChildren(element);
     this.label(root, null, 0);
+    this.showFolded();
     this.showShares();
     this.showFindings();
     if (focus && !this.tree.contains(document.activeElement)) this.focus(...focus);
@@ -45,9 +47,42 @@ export class View {
 
   focus(id, key = "handle") {
     const element = this.kept.get(id)?.element ?? this.tree;
+    this.reveal(element);
     const isSeen = (each) => each.checkVisibility();
     const wanted = [...element.querySelectorAll(`[data-key="${key}"]`)].find(isSeen);
     (wanted ?? [...element.querySelectorAll("[data-key]")].find(isSeen))?.focus();
+  }
+
+  fold(id) {
+    this.folded.add(id);
+    this.showFolded();
+    this.focus(id, "unfold");
+  }
+
+  unfold(id) {
+    this.folded.delete(id);
+    this.showFolded();
+    this.focus(id, "handle");
+  }
+
+  // Opens the groups that it stands in.
+  reveal(element) {
+    const above = element.parentElement?.closest(".group.folded");
+    if (!above) return;
+    this.folded.delete(above.dataset.id);
+    this.showFolded();
+    this.reveal(above);
+  }
+
+  showFolded() {
+    for (const [id, { element, node }] of this.kept) {
+      if (!isGroup(node)) continue;
+      const isFolded = this.folded.has(id);
+      element.classList.toggle("folded", isFolded);
+      const note = element.querySelector(".folded-note");
+      note.hidden = !isFolded;
+      note.firstChild.textContent = summarise(node, this.editor.words.attributes);
+    }
   }
 
   update(node, before, keep) {
@@ -112,6 +147,12 @@ export class View {
         { class: "rail" },
         h("div", { class: "head-line" }, this.handle(), this.kindSwitch(node), this.tools(id)),
         h("div", { class: "findings" }),
+        h(
+          "p",
+          { class: "folded-note soft", hidden: true },
+          h("span", {}),
+          button("Expand", () => this.unfold(id), { "data-key": "unfold" }),
+        ),
         this.nothing(id),
         h("ol", {}),
         h("div", { class: "adders" }, adders),

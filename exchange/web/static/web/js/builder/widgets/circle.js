@@ -17,14 +17,18 @@ function nameOf(places, [lat, lon]) {
   return places.find(isHere)?.[0] ?? "";
 }
 
+// By its whole name, or by the beginning of one.
 function findPlace(places, text) {
-  const named = places.find(([name]) => name.toLowerCase() === text.toLowerCase());
-  return named?.[1] ?? readPoint(text);
+  const typed = text.toLowerCase();
+  const whole = places.find(([name]) => name.toLowerCase() === typed);
+  const begun = places.find(([name]) => typed && name.toLowerCase().startsWith(typed));
+  return whole ?? (begun || [text, readPoint(text)]);
 }
 
 export function circle(row) {
   const places = Object.entries(row.places());
   const [lat, lon, km] = several(row, ["Latitude", "Longitude", "Radius in km"]);
+  km.placeholder = USUAL_KM;
   const goTo = (point) => {
     [lat.value, lon.value] = point;
     km.value ||= USUAL_KM;
@@ -50,8 +54,10 @@ export function circle(row) {
         .slice(0, 8)
         .map(([name, at]) => ({ value: name, hint: at.join(", ") })),
     pick: ({ value }) => {
-      place.combobox.input.value = value;
-      const point = findPlace(places, value);
+      const { input } = place.combobox;
+      const [name, point] = findPlace(places, value);
+      input.value = name;
+      input.setAttribute("aria-invalid", String(!point));
       if (point) goTo(point);
     },
   });

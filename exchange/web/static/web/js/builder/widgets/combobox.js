@@ -1,6 +1,8 @@
 // A field with a list of options below it. `find(q)` gives the options and may ask the server;
-// `pick` gets the chosen one, or, if `isFree`, {value, isTyped} for what was typed.
+// `more(q)`, if there is one, gives those that take longer, below them; `pick` gets the chosen one, or, if `isFree`, {value, isTyped} for what was typed.
 import { h } from "../elements.js";
+
+const TYPING_PAUSE_MS = 150; // before the server is asked for more
 
 let serial = 0;
 
@@ -69,6 +71,10 @@ class Combobox {
 
   close() {
     this.turn += 1;
+    this.hide();
+  }
+
+  hide() {
     this.list.hidden = true;
     this.at = -1;
     this.input.setAttribute("aria-expanded", "false");
@@ -90,16 +96,33 @@ class Combobox {
   async open(q) {
     const turn = (this.turn += 1);
     const found = await this.find(q);
+    this.show(found, q, turn);
+    if (!this.more) return;
+    await new Promise((resolve) => setTimeout(resolve, TYPING_PAUSE_MS));
+    if (turn !== this.turn) return;
+    const later = await this.more(q);
+    if (later.length || !found.length) this.show([...found, ...later], q, turn, true);
+  }
+
+  // `isAll`: nothing more will come, so nothing found is said.
+  show(found, q, turn, isAll = false) {
     if (turn !== this.turn || document.activeElement !== this.input) return;
+    const at = isAll ? this.at : -1;
     this.options = found;
-    if (!found.length) {
-      this.close();
+    if (!found.length && !(isAll && q)) {
+      this.hide();
       return;
     }
-    this.list.replaceChildren(...this.draw());
+    this.list.replaceChildren(...(found.length ? this.draw() : this.drawNone(q)));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
-    this.mark(q && !this.isFree ? 0 : -1);
+    this.mark(q && !this.isFree ? Math.max(at, 0) : at);
+  }
+
+  drawNone(q) {
+    const props = { role: "option", class: "none", "aria-disabled": "true" };
+    const hint = "Try another word, or clear the field to see all.";
+    return [h("li", props, `Nothing is called “${q}”. ${hint}`)];
   }
 
   draw() {
@@ -149,11 +172,11 @@ class Combobox {
     if (step) {
       event.preventDefault();
       const count = this.options.length;
-      if (this.isOpen) this.mark((this.at + step + count) % count);
+      if (this.isOpen) this.mark(count ? (this.at + step + count) % count : -1);
       else this.open(this.isFree ? this.input.value : "");
     } else if (event.key === "Enter") {
       event.preventDefault();
-      if (this.isOpen && this.at >= 0) this.choose(this.options[this.at]);
+      if (this.isOpen && this.options[this.at]) this.choose(this.options[this.at]);
       else this.finish();
     } else if (event.key === "Escape" && this.isOpen) {
       event.stopPropagation();
