@@ -188,10 +188,8 @@ PAGES: dict[str, Page] = {
     "organisation-options": Page(get=200, is_operators=True),
     "campaign-status": acting("campaign", status="paused"),
     "campaign-tests": Page("campaign", get=200, post=200),
-    **{
-        f"campaign-{tab}": reading("campaign")
-        for tab in ("bookings", "paths", "api", "served", "why")
-    },
+    **{f"campaign-{tab}": reading("campaign") for tab in ("bookings", "paths", "api", "served")},
+    "campaign-why": Page("campaign", get=200, seen_by=("herald",)),
     "campaign-ask": acting("campaign"),
     "question-settle": Page(
         "edge", post=302, is_edit=True, arguments=lambda _: [OwnerQuestion.objects.get().pk]

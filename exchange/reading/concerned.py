@@ -39,13 +39,18 @@ SELECT_PASSING = """
 class Concerned:
     """`bookings` are those that serve, or will, and that the person may see: the newest of
     `serving`. `idle` ones are active, but their campaigns are not; `unseen` ones are others'. With
-    `has_more` there are more than were looked for."""
+    `is_cut` there are more than were looked for."""
 
     bookings: list[Booking] = field(default_factory=list)
     serving: int = 0
     idle: int = 0
     unseen: int = 0
-    has_more: bool = False
+    is_cut: bool = False
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the person may see more than are counted."""
+        return self.is_cut or self.serving > len(self.bookings)
 
 
 def find_concerned(draft: Draft, person: User, graphs: Iterable[SavedGraph]) -> Concerned:
@@ -59,7 +64,7 @@ def find_concerned(draft: Draft, person: User, graphs: Iterable[SavedGraph]) -> 
         serving=seen_count,
         idle=len(ids) - serving_count,
         unseen=serving_count - seen_count,
-        has_more=len(found) > MOST_IDS or seen_count > MOST_BOOKINGS,
+        is_cut=len(found) > MOST_IDS,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exchange.accounts.models import User
 from exchange.findings.checking import Found
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Edge
@@ -17,6 +16,7 @@ from targeting import ExpressionError, parse
 from targeting.prose import describe
 
 LONGEST = 160
+HIDDEN_CAMPAIGN = "what the campaign asks for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def name(condition: Condition) -> str:
     if condition.edge is not None:
         is_part = condition.node is not None and words
         return f"{condition.edge} (only {words})" if is_part else str(condition.edge)
-    return f"“only {words}”" if condition.is_campaigns else condition.text
+    return f"“only {words}”" if condition.is_campaigns else condition.text or HIDDEN_CAMPAIGN
 
 
 def in_words(text: str) -> str:
@@ -107,7 +107,7 @@ def in_words(text: str) -> str:
 def tell_contradiction(found: Found, why: WhyNot) -> str:
     """What the edge lets by, and what the campaign wants, as far as the person may read both."""
     edges = {edge.pk: edge for edge in why.edges}
-    told = [tell_side(pk, text, edges, why.person) for pk, text in found.conditions]
+    told = [tell_side(pk, text, edges, why) for pk, text in found.conditions]
     readable = [one for one in told if one]
     if len(readable) == len(found.conditions) and readable:
         return ", and ".join(readable)
@@ -115,13 +115,13 @@ def tell_contradiction(found: Found, why: WhyNot) -> str:
     return f"{named} excludes every visit that this campaign wants"
 
 
-def tell_side(pk: int | None, text: str, edges: dict[int, Edge], person: User) -> str:
+def tell_side(pk: int | None, text: str, edges: dict[int, Edge], why: WhyNot) -> str:
+    owner = why.booking.campaign if pk is None else edges.get(pk)
+    if owner is None or not sight(why.person, owner).reads_conditions:
+        return ""
     if pk is None:
         return f"this campaign wants {in_words(text)}"
-    edge = edges.get(pk)
-    if edge is None or not sight(person, edge).reads_conditions:
-        return ""
-    return f"{edge} lets only {in_words(text)} through"
+    return f"{owner} lets only {in_words(text)} through"
 
 
 def judge_night(why: WhyNot) -> Verdict:
