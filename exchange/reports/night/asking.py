@@ -120,6 +120,8 @@ def narrow(question: Question, schema: pa.Schema) -> Iterator[ds.Expression]:
         yield is_one_of("campaign_id", list(question.campaigns))
     if question.publisher and report.column_of(Kind.PUBLISHER):
         yield ds.field("publisher") == question.publisher
+    if report.leaves_zeros in schema.names:
+        yield ds.field(report.leaves_zeros) > 0
     choice = report.choice
     if choice is not None and question.choice and choice.column in schema.names:
         kind = schema.field(choice.column).type
@@ -146,7 +148,8 @@ def list_columns(person: User, report: NightReport, night: Night) -> tuple[Colum
 
 @dataclass(slots=True)
 class Best:
-    """Keeps the first `count` rows in an order, and counts all."""
+    """Keeps the first `count` rows in an order, and counts all. Once it has so many, rows that come
+    after the last of them are passed over before anything is copied or sorted."""
 
     sort: str
     columns: tuple[Column, ...]
@@ -156,7 +159,7 @@ class Best:
 
     def add(self, batch: pa.RecordBatch) -> None:
         self.total += batch.num_rows
-        piece = pa.Table.from_batches([batch])
+        piece = pa.Table.from_batches([self._pass_over(batch)])
         whole = piece if self._kept is None else pa.concat_tables([self._kept, piece])
         keys = self._keys(whole)
         if keys and whole.num_rows:
@@ -168,7 +171,19 @@ class Best:
     def rows(self) -> list[Row]:
         return [] if self._kept is None else self._kept.to_pylist()
 
-    def _keys(self, rows: pa.Table) -> list[tuple[str, str]]:
+    def _pass_over(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without a value comes last, whichever way it is sorted."""
+        keys = self._keys(batch)
+        if not keys or self._kept is None or self._kept.num_rows < self.count:
+            return batch
+        name, order = keys[0]
+        last = self._kept[name][-1]
+        if not last.is_valid or last.as_py() != last.as_py():  # not a number
+            return batch
+        is_before = pc.greater_equal if order == "descending" else pc.less_equal
+        return batch.filter(is_before(batch.column(name), last))
+
+    def _keys(self, rows: pa.Table | pa.RecordBatch) -> list[tuple[str, str]]:
         names = [each.name for each in self.columns if is_sortable(rows.schema, each.name)]
         wanted = self.sort.removeprefix("-")
         first = [(wanted, "descending" if self.sort.startswith("-") else "ascending")]

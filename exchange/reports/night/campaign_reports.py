@@ -115,6 +115,7 @@ BLOCKERS = NightReport(
     sees=Sees.NOBODY,
     sort="-visits",
     bars=Bars(("campaign_id", "condition"), (Part("visits"),)),
+    leaves_zeros="visits",
 )
 EDGES = NightReport(
     slug="edges",

@@ -91,7 +91,8 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class NightReport:
     """`columns` may be empty: then the table says itself what it has. `sort` is the order that rows
-    come in and that the chart's rows are chosen by, with a minus for the largest first."""
+    come in and that the chart's rows are chosen by, with a minus for the largest first. Rows with
+    no more than 0 in the column `leaves_zeros` say nothing, and are left out."""
 
     slug: str
     title: str
@@ -106,6 +107,7 @@ class NightReport:
     choice: Choice | None = None
     empty: str = "The night found nothing to list here."
     note: str = ""
+    leaves_zeros: str = ""
 
     @property
     def names(self) -> list[str]:
