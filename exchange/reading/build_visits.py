@@ -103,7 +103,8 @@ def open_build(folder: Path) -> Build:
     index = Snapshot.open(folder / INDEX_FILE)
     batch = open_batch(folder / BOOKINGS_FILE)
     ids, campaigns = (
-        cast("Numbers", np.from_dlpack(batch.column(name))) for name in ("booking_id", "campaign_id")
+        cast("Numbers", np.from_dlpack(batch.column(name)))
+        for name in ("booking_id", "campaign_id")
     )
     named = batch.column("publisher")
     publishers = np.from_dlpack(named.indices)

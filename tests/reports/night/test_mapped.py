@@ -84,9 +84,7 @@ def test_a_copy_of_an_older_night_is_removed_and_small_tables_have_none(
     assert newer != older
 
 
-def test_conditions_that_keep_nothing_out_are_no_blockers(
-    exchange: Exchange, nights: Path
-) -> None:
+def test_conditions_that_keep_nothing_out_are_no_blockers(exchange: Exchange, nights: Path) -> None:
     common = {"campaign_id": exchange.campaign.pk, "publisher": "herald", "booking_id": 1}
     conditions = [{"condition": "a", "visits": 0}, {"condition": "b", "visits": 4}]
     write_night(nights, "funnel", {"blockers": [common | each for each in conditions]})
