@@ -28,7 +28,8 @@ from tests.web.conftest import LogIn
 __all__ = ["exchange", "nights", "visits"]
 
 pytestmark = pytest.mark.django_db
-HERE = "geo.country = 'CAN'"  # where no visit gets that comes over the middle edge
+HERE = "geo.country = 'CAN'"  # whose visits do not come over the middle edge
+ELSEWHERE = "geo.country = 'FRA'"  # whose visits the campaign does not want
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def admin(exchange: Exchange, visits: list[Visit]) -> User:
     audience.expression = "geo.country is present"
     save_audience(audience=audience, by=admin)
     edge = exchange.middle_edge
-    edge.expression = HERE
+    edge.expression = ELSEWHERE
     save_edge(edge=edge, by=admin)
     edge.expression = "geo.country = 'USA'"
     save_edge(edge=edge, by=admin)
@@ -60,7 +61,7 @@ Told = dict[str, str]
 def edit_edge(exchange: Exchange) -> tuple[str, Told]:
     edge = Edge.objects.get(pk=exchange.middle_edge.pk)
     told = {"seller": str(edge.seller_id), "buyer": str(edge.buyer_id), "fee_percent": "5"}
-    told |= {"is_active": "on", "expression": HERE, "expected_version": str(edge.version)}
+    told |= {"is_active": "on", "expression": ELSEWHERE, "expected_version": str(edge.version)}
     return reverse("edge-edit", args=[edge.pk]), told
 
 
