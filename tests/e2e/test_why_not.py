@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from exchange.accounts.models import Organisation, User
@@ -141,8 +141,10 @@ def test_an_operator_sees_what_a_save_would_stop_and_takes_it_back(
     Builder(page).write(narrowed.text)
     said = f"Saving this would stop {len(stopped)} of the {len(narrowed.fates)} bookings"
     expect(area).to_contain_text(said)
+    for summary in area.locator("details > summary").all():
+        summary.click()
     rows = area.locator(".fates tbody tr", has=page.locator(".badge.bad"))
-    told = {(one.nth(0).inner_text(), one.nth(1).inner_text()) for one in cells(rows)}
+    told = {tuple(row.locator("td.lead a, td.lead .at").all_inner_texts()) for row in rows.all()}
     assert told == {(each.campaign.name, each.publisher.name) for each in stopped}
     save = page.get_by_role("button", name=f"Save and stop {words}")
     check_accessible(page)
@@ -176,10 +178,6 @@ def test_an_operator_sees_what_a_save_would_stop_and_takes_it_back(
         visitor.go(reverse("campaign-detail", args=[campaign.pk]))
         expect(page.locator("header.head")).to_contain_text("Serving")
     assert find_blocked(stopped) == []
-
-
-def cells(rows: Locator) -> list[Locator]:
-    return [row.locator("td") for row in rows.all()]
 
 
 def find_blocked(bookings: list[Booking]) -> list[Campaign]:

@@ -181,6 +181,6 @@ def test_of_more_than_are_counted_it_says_so(
     status, page = send(log_in(admin), edit_edge(exchange))
     assert status == 422
     assert "it would stop at least 1 booking." in page
-    assert "would stop 1 of the newest 1 bookings that it concerns" in page
-    assert "3 are concerned; the newest 1 are counted" in page
+    assert "would stop 1 of the first 1 bookings that it concerns" in page
+    assert "3 are concerned; the first 1 are counted" in page
     assert "Save and stop at least 1 booking<" in page
