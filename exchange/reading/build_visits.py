@@ -107,7 +107,7 @@ def open_build(folder: Path) -> Build:
         for name in ("booking_id", "campaign_id")
     )
     named = batch.column("publisher")
-    publishers = np.from_dlpack(named.indices)
+    publishers = np.asarray(np.from_dlpack(named.indices), dtype=np.int64)
     kept = np.sort(np.asarray(index.ids, dtype=np.int64))
     rows = ids.searchsorted(kept)
     return Build(index, kept, campaigns[rows], publishers[rows], named.dictionary.to_pylist())

@@ -95,7 +95,7 @@ def list_steps(losses: Losses) -> Iterator[FunnelRow]:
             false=step.false,
             unknown=step.unknown,
             whole=losses.visits,
-            begins_campaign=number == rules,
+            begins_campaign=number == rules and losses.reads_campaign,
         )
 
 

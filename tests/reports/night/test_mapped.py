@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def make_rows() -> list[Row]:
     return found
 
 
-def place(row: Row, sort: str) -> tuple[bool, float, int]:
+def place(sort: str, row: Row) -> tuple[bool, float, int]:
     """Without a value last; equals by the first columns."""
     name = sort.removeprefix("-")
     value = row[name]
@@ -57,7 +58,7 @@ def test_every_order_is_that_of_plain_python_from_files_and_from_the_copy(
     ]
     expected = []
     for sort, page in asked:
-        ordered = sorted(rows, key=lambda row, sort=sort: place(row, sort))
+        ordered = sorted(rows, key=partial(place, sort))
         shown = ordered[50 * (page - 1) : 50 * page]
         expected.append(([row["campaign_id"] for row in shown], ROWS))
     assert [read(exchange, *each) for each in asked] == expected
