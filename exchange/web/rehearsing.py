@@ -36,7 +36,6 @@ DECIDING = {
     ValueList: {"text", "upload"},
     Attribute: {"is_required"},
 }
-REHEARSED = tuple(DECIDING)
 WORDS = {
     Outcome.STOPS: "stop",
     Outcome.HALVES: "lose over half",
@@ -127,7 +126,7 @@ def find_stops_of_revert(
 ) -> Rehearsal | None:
     """The same of going back to a version. One that is not there is the revert's to complain
     about."""
-    if not isinstance(row, REHEARSED):
+    if not isinstance(row, Edge | Audience | ValueList | Attribute):
         return None
     try:
         draft = as_it_was(row, find_revision(row, number))
