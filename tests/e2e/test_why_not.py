@@ -122,7 +122,7 @@ def judge_plainly(
         advertiser = booking.campaign.advertiser
         asked = [reader.read(booking.campaign.expression, advertiser.organisation_id)]
         asked += [reader.read(h.edge.expression, h.edge.seller.organisation_id) for h in hops]
-        here = [row for row in rows if row["publisher.id"] == booking.publisher.seller_id]
+        here = [row for row in rows if row.get("publisher.id") == booking.publisher.seller_id]
         met = [row for row in here if all(one.evaluate(row) is True for one in asked)]
         fates[booking] = len(met), sum(narrow.evaluate(row) is True for row in met)
     return fates
