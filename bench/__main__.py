@@ -18,9 +18,11 @@ NOT_PROGRAMS = {
     "bookings",
     "demo_exchange",
     "exchange_graph",
+    "graph",  # asks an exchange that runs
     "hello",
     "in_process",
     "large_market",
+    "night_tables",
     "open_loop",
     "paper_report",
     "paper_sharing",

@@ -1,5 +1,5 @@
-"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench and
-paths.
+"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench, paths
+and why-not; and who works on an edge: the rehearsal.
 
 100,000 campaigns over 57,000 edges in a Postgres of its own, and a night's sample of 200,000
 visits, so that every figure is counted. Times are those of `pages`: processor time of this process
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SIZE = replace(LARGE, campaigns=25_000, waves=4)
 SAMPLED = 200_000
 CAMPAIGNS = 20
+EDGES = 5
+PAGES = ("campaign-bookings", "campaign-tests", "campaign-paths", "campaign-edit", "campaign-why")
 VIEWS = 3
 CHANGES = ("user.age >= 21", "device.type in ('phone')", "geo.city is present")
 READERS = {"operator": "admin", "advertiser": "advertiser"}
@@ -114,6 +116,7 @@ def measure(login: str) -> Iterator[Times]:
     from django.test import Client
 
     from exchange.accounts.models import User
+    from exchange.accounts.permissions import may_edit
     from exchange.market.models import Campaign
     from exchange.market.visibility import visible
 
@@ -123,9 +126,11 @@ def measure(login: str) -> Iterator[Times]:
     booked = visible(Campaign.objects.filter(bookings__is_active=True), person).distinct()
     campaigns = list(booked.order_by("-pk")[: CAMPAIGNS * 40 : 40]) or list(booked[:CAMPAIGNS])
     yield measure_impact(campaigns, client)
-    for name in ("campaign-bookings", "campaign-tests", "campaign-paths", "campaign-edit"):
+    for name in PAGES:
         yield measure_pages(name, campaigns, client)
     yield measure_matrix(campaigns, client)
+    if may_edit(person, "edge"):
+        yield measure_rehearsal(client)
 
 
 def measure_impact(campaigns: list[Any], client: Client) -> Times:
@@ -179,6 +184,29 @@ def measure_matrix(campaigns: list[Any], client: Client) -> Times:
         question = Question("campaign-tests", "matrix", address, data)
         times.first.append(time_of(question, client))
         times.later.append(time_of(question, client))
+    return times
+
+
+def measure_rehearsal(client: Client) -> Times:
+    """Of edges between intermediaries that many buy over: with one more condition, then with
+    another."""
+    from django.db.models import Count
+    from django.urls import reverse
+
+    from bench.addresses import Question
+    from exchange.market.models import Edge
+
+    times = Times("rehearsal of an edge", [], [])
+    inner = Edge.objects.active().filter(seller__kind="intermediary", buyer__kind="intermediary")
+    busiest = inner.annotate(size=Count("buyer__sales")).order_by("-size", "pk")
+    for edge in busiest[:EDGES]:
+        address = reverse("edge-rehearse", args=[edge.pk])
+        for number, changed in enumerate(CHANGES):
+            data = {"seller": edge.seller_id, "buyer": edge.buyer_id, "is_active": "on"}
+            data |= {"fee_percent": edge.fee_percent, "expected_version": edge.version}
+            data |= {"expression": f"({edge.expression}\n) and {changed}"}
+            question = Question("edge-rehearse", "", address, data)
+            (times.later if number else times.first).append(time_of(question, client))
     return times
 
 

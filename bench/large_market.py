@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -65,12 +65,16 @@ FROM market_booking WHERE id %% 50 = 0;
 
 @dataclass(frozen=True, slots=True)
 class MarketSize:
-    """How many different campaigns there are, and how often each is repeated (`waves`); `parties`
-    are as in the demo's `GraphSize`."""
+    """How many different campaigns there are, and how often each is repeated (`waves`), with its
+    bookings or without; `parties` are as in the demo's `GraphSize`."""
 
     campaigns: int
     waves: int
     parties: dict[str, int]
+    repeats_bookings: bool = True
+
+
+Step = Callable[[MarketSize], None]
 
 
 LARGE = MarketSize(
@@ -88,8 +92,11 @@ LARGE = MarketSize(
 
 
 @contextmanager
-def large_market(folder: Path, size: MarketSize = LARGE) -> Iterator[None]:
-    """Runs the market's servers, with Django set up on them, for as long as the block runs."""
+def large_market(
+    folder: Path, size: MarketSize = LARGE, steps: Sequence[Step] | None = None
+) -> Iterator[None]:
+    """Runs the market's servers, with Django set up on them, for as long as the block runs. `steps`
+    fill it, each once."""
     from exchange.launcher.servers import running_servers
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +110,7 @@ def large_market(folder: Path, size: MarketSize = LARGE) -> Iterator[None]:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        for step in (load_market, repeat_campaigns, fill_reports, fill_nights):
+        for step in steps or (load_market, repeat_campaigns, fill_reports, fill_nights):
             done = folder / f"{step.__name__}.done"
             if not done.exists():
                 step(size)
@@ -133,11 +140,12 @@ def repeat_campaigns(size: MarketSize) -> None:
     from exchange.market.bulk import build_indexes_last
     from exchange.market.models import Campaign
 
+    statements = [REPEAT_CAMPAIGNS, REPEAT_BOOKINGS][: 1 + size.repeats_bookings]
     step = Campaign.objects.order_by("-pk").values_list("pk", flat=True)[0]
     with transaction.atomic(), build_indexes_last(FILLED, tell_progress):
         for wave in range(1, size.waves):
             with connection.cursor() as cursor:
-                for statement in (REPEAT_CAMPAIGNS, REPEAT_BOOKINGS):
+                for statement in statements:
                     cursor.execute(statement, {"step": step, "wave": wave})
             tell_progress("waves", wave, size.waves - 1)
     with connection.cursor() as cursor:

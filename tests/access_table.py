@@ -191,8 +191,9 @@ PAGES: dict[str, Page] = {
     "campaign-tests": Page("campaign", get=200, post=200),
     **{
         f"campaign-{tab}": reading("campaign")
-        for tab in ("bookings", "impact", "paths", "api", "served", "why")
+        for tab in ("bookings", "impact", "paths", "api", "served")
     },
+    "campaign-why": Page("campaign", get=200, seen_by=("herald",)),
     "campaign-ask": acting("campaign"),
     "question-settle": Page(
         "edge", post=302, is_edit=True, arguments=lambda _: [OwnerQuestion.objects.get().pk]

@@ -32,7 +32,7 @@ from exchange.market.querysets import ID_DIGITS
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
-REDACTED = "Only the seller, the buyer and the exchange see these conditions."
+REDACTED = "Only the parties to it and the exchange see these conditions."
 
 
 # The kinds of party that can stand at a side.

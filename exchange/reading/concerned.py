@@ -37,33 +37,40 @@ SELECT_PASSING = """
 
 @dataclass(frozen=True, slots=True)
 class Concerned:
-    """`bookings` are those that serve, or will, and that the person may see: the newest of
+    """`bookings` are those that serve, or will, and that the person may see: the first of
     `serving`. `idle` ones are active, but their campaigns are not; `unseen` ones are others'. With
-    `has_more` there are more than were looked for."""
+    `is_cut` there are more than were looked for."""
 
     bookings: list[Booking] = field(default_factory=list)
     serving: int = 0
     idle: int = 0
     unseen: int = 0
-    has_more: bool = False
+    is_cut: bool = False
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the person may see more than are counted."""
+        return self.is_cut or self.serving > len(self.bookings)
 
 
 def find_concerned(draft: Draft, person: User, graphs: Iterable[SavedGraph]) -> Concerned:
-    found = set(islice(find_ids(draft, list(graphs)), MOST_IDS + 1))
-    ids = sorted(found, reverse=True)[:MOST_IDS]
-    serving = judged().order_by("-pk").filter(pk__in=ids)
-    seen = visible(serving, person)
-    serving_count, seen_count = serving.count(), seen.count()
+    found = list(dict.fromkeys(islice(find_ids(draft, list(graphs)), MOST_IDS + 1)))
+    ids = found[:MOST_IDS]
+    serving = judged().order_by().filter(pk__in=ids)
+    seen = set(visible(serving, person).values_list("pk", flat=True))
+    first = [pk for pk in ids if pk in seen][:MOST_BOOKINGS]
+    serving_count = serving.count()
     return Concerned(
-        bookings=list(seen[:MOST_BOOKINGS]),
-        serving=seen_count,
+        bookings=list(judged().order_by("-pk").filter(pk__in=first)),
+        serving=len(seen),
         idle=len(ids) - serving_count,
-        unseen=serving_count - seen_count,
-        has_more=len(found) > MOST_IDS or seen_count > MOST_BOOKINGS,
+        unseen=serving_count - len(seen),
+        is_cut=len(found) > MOST_IDS,
     )
 
 
 def find_ids(draft: Draft, graphs: list[SavedGraph]) -> Iterator[int]:
+    """Those that are sure to be concerned first: on any path an edge is one of many."""
     row = draft.row
     if isinstance(row, Edge):
         yield from find_over_edge(row, graphs)
@@ -100,7 +107,7 @@ def find_passing(graph: SavedGraph, edge_id: int) -> Iterator[int]:
         with connection.cursor() as cursor:
             cursor.execute(SELECT_PASSING, [*columns, MOST_IDS + 1])
             rows = cursor.fetchall()
-        yield from (row[0] for row in rows)
+        yield from sorted((row[0] for row in rows), reverse=True)
 
 
 def find_using(word: str, graphs: list[SavedGraph]) -> Iterator[int]:

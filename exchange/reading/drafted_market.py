@@ -5,17 +5,20 @@ Without a draft it is the market as it is saved. Nothing is counted here. Not th
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from exchange.market.catalog import load_catalog
 from exchange.market.expressions import ExpressionReader
+from exchange.market.history import Revision, content_of
 from exchange.market.models import Attribute, Audience, Booking, Campaign, Edge, ValueList
-from exchange.market.names import Names, Values, load_names, with_audience, with_values
+from exchange.market.names import Names, Values, load_names, load_values, with_audience, with_values
 from exchange.market.saved_graph import WHOLE, Row, SavedGraph, load_graph
 from exchange.reading.paths import choose_path, find_cheapest
 from targeting import Expression, ExpressionError
 
+Drafted = Edge | Audience | ValueList | Attribute | Campaign | Booking
 NEW_EDGE = 0  # the id of one that is not saved yet
 
 
@@ -23,7 +26,7 @@ NEW_EDGE = 0  # the id of one that is not saved yet
 class Draft:
     """One thing as it would be saved; of a list, also its values, None where they stay."""
 
-    row: Edge | Audience | ValueList | Attribute | Campaign | Booking
+    row: Drafted
     values: Values | None = None
 
     @property
@@ -135,6 +138,19 @@ class DraftedMarket:
             return self._reader.read(text, organisation_id)
         except ExpressionError:
             return None
+
+
+def as_it_was(row: Drafted, revision: Revision) -> Draft:
+    """The thing with the content of an earlier version."""
+    former = copy.copy(row)
+    for field in content_of(revision.event):
+        if field.name != "current_number":
+            setattr(former, field.attname, getattr(revision.event, field.attname))
+    former.retired_at = revision.event.retired_at
+    if isinstance(former, ValueList):
+        number = revision.event.current_number
+        return Draft(former, load_values(former.pk, number, former.type))
+    return Draft(former)
 
 
 def link_of(edge: Edge, edge_id: int) -> Row:

@@ -5,7 +5,7 @@
 A sole blocker is the one condition that a visit does not meet (false or unknown), all others being
 true: dropping it would gain these visits. Rules that the person may not read count as one condition
 each, by the name of their edge. On any path the way there counts as one, and an edge blocks a visit
-alone if a path would be open with it.
+alone if a path would be open with it. A campaign that the person may not read is one condition.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from targeting.tree import walk as walk_nodes
 MOST_OF_ANY = 40  # edges of any path that are tried one by one
 MOST_ATTRIBUTES = 8
 ANY_PATH = "path"
+CAMPAIGN = "c"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """Something that a visit must meet, and of which of the publisher's rows it is true and false.
     `key` names it within the booking; `text` is empty where the person may not read it. It is of an
-    `edge`, or of the campaign, or that any path is open."""
+    `edge`, or that any path is open, or of the campaign: one of its conditions (`node`), or all."""
 
     key: str
     text: str
@@ -123,8 +124,10 @@ class Losses:
         read = self.campaign
         if read is None:
             never = Truths(self._nothing, ~self._nothing)
-            return [Condition("c", "the targeting no longer compiles", never)]
-        return list(self._split(read, "c"))
+            return [Condition(CAMPAIGN, "the targeting no longer compiles", never)]
+        if not self.reads_campaign:
+            return [Condition(CAMPAIGN, "", self._here(self.market.judge(read)))]
+        return list(self._split(read, CAMPAIGN))
 
     @cached_property
     def parts(self) -> list[Condition]:
@@ -136,6 +139,10 @@ class Losses:
             is_readable = rule.text and read is not None
             found += self._split(read, rule.key, rule.edge) if is_readable and read else [rule]
         return [*found, *self.wanted]
+
+    @cached_property
+    def reads_campaign(self) -> bool:
+        return sight(self._person, self.way.booking.campaign).reads_conditions
 
     @cached_property
     def campaign(self) -> Expression | None:

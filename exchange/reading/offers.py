@@ -98,7 +98,7 @@ class Judge:
     def _tell(self, path: BookingPath, found: Found) -> Offer:
         hops = {hop.edge.pk: hop for hop in path.hops}
         edges = {pk: hop.edge for pk, hop in hops.items()}
-        said = tell_contradiction(found, edges, self._viewer)
+        said = tell_contradiction(found, edges, self._campaign, self._viewer)
         conditions = tuple(
             (self._owner(pk, hops), self._redact(pk, hops, text)) for pk, text in found.conditions
         )

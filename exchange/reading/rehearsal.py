@@ -100,7 +100,7 @@ def rehearse(draft: Draft, person: User) -> Rehearsal:
     saved = SampledMarket(counter_of(sample))
     drafted = SampledMarket(saved.counter, draft, saved)
     concerned = find_concerned(draft, person, [saved.graph, drafted.graph])
-    bookings = sorted(concerned.bookings, key=lambda booking: booking.campaign_id)
+    bookings = sorted(concerned.bookings, key=by_advertiser)
     found = Rehearsed(saved, drafted, bookings)
     return Rehearsal(
         sample,
@@ -111,13 +111,19 @@ def rehearse(draft: Draft, person: User) -> Rehearsal:
     )
 
 
+def by_advertiser(booking: Booking) -> tuple[int, int, int]:
+    """So that those who ask for the same visits, and take the same paths, come after one
+    another."""
+    return booking.campaign.advertiser_id, booking.campaign_id, booking.publisher_id
+
+
 def by_loss(fate: Fate) -> tuple[int, float, int]:
     order = list(Outcome).index(fate.outcome)
     return order, -abs(fate.before - (fate.after or 0)), fate.booking.pk
 
 
 class Rehearsed:
-    """Counts bookings one by one, those of a campaign after one another."""
+    """Counts bookings one by one."""
 
     def __init__(
         self, saved: SampledMarket, drafted: SampledMarket, bookings: list[Booking]

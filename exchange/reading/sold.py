@@ -24,7 +24,8 @@ CAMPAIGNS_NAMED = 3
 @dataclass(slots=True)
 class Sold:
     """Through one edge, or over any path (`edge` None). `offered` came to the edge, `passed` its
-    rule, `eligible` also everything behind it."""
+    rule, `eligible` also everything behind it. `campaigns` are the largest, `unsold` the first of
+    those that had nothing."""
 
     edge: Edge | None = None
     seen: Sight | None = None
@@ -36,6 +37,18 @@ class Sold:
     eligible: int = 0
     by_campaign: dict[int, int] = field(default_factory=dict)
     campaigns: list[tuple[Campaign, int]] = field(default_factory=list)
+    unsold: list[Campaign] = field(default_factory=list)
+
+    @property
+    def unsold_count(self) -> int:
+        return len(self.list_unsold())
+
+    def list_unsold(self) -> list[int]:
+        return sorted(pk for pk, visits in self.by_campaign.items() if not visits)
+
+    def list_largest(self) -> list[tuple[int, int]]:
+        sold = [(pk, visits) for pk, visits in self.by_campaign.items() if visits]
+        return sorted(sold, key=lambda item: (-item[1], item[0]))[:CAMPAIGNS_NAMED]
 
     @property
     def percent(self) -> float | None:
@@ -48,10 +61,10 @@ class Sold:
         self.passed += first["passed"]
         self.lost_to_false += first["lost_to_false"]
         self.lost_to_unknown += first["lost_to_unknown"]
-        if last["name"] == CAMPAIGN_STEP:
-            self.eligible += last["passed"]
-            sums = self.by_campaign
-            sums[first["campaign_id"]] = sums.get(first["campaign_id"], 0) + last["passed"]
+        passed = last["passed"] if last["name"] == CAMPAIGN_STEP else 0
+        self.eligible += passed
+        sums = self.by_campaign
+        sums[first["campaign_id"]] = sums.get(first["campaign_id"], 0) + passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +106,13 @@ def by_booking(rows: Iterable[Row]) -> Iterable[list[Row]]:
 def name_edges(found: dict[int | None, Sold], person: User) -> None:
     numbers = [pk for pk in found if pk is not None]
     edges = Edge.objects.with_parties().in_bulk(numbers)
-    largest = {
-        pk: sorted(one.by_campaign.items(), key=lambda item: (-item[1], item[0]))[:CAMPAIGNS_NAMED]
-        for pk, one in found.items()
-    }
+    largest = {pk: one.list_largest() for pk, one in found.items()}
+    unsold = {pk: one.list_unsold()[:CAMPAIGNS_NAMED] for pk, one in found.items()}
     wanted = {campaign for each in largest.values() for campaign, _ in each}
+    wanted |= {campaign for each in unsold.values() for campaign in each}
     campaigns = Campaign.objects.select_related("advertiser").in_bulk(wanted)
     for pk, one in found.items():
         one.edge = edges.get(pk) if pk is not None else None
         one.seen = sight(person, one.edge) if one.edge else None
         one.campaigns = [(campaigns[c], n) for c, n in largest[pk] if c in campaigns]
+        one.unsold = [campaigns[c] for c in unsold[pk] if c in campaigns]

@@ -2,13 +2,12 @@
 what it depends on: its campaign, itself, the edges that it may take, and their audiences and lists.
 
 Changes are told as far as the person may read them. A change of an audience or list that is used
-only by a rule which the person may not read is told as a change of that rule: its name would tell
-about the rule.
+only by a rule or a campaign which the person may not read is told as a change of that: its name
+would tell about it.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -18,18 +17,17 @@ from django.apps import apps
 
 from exchange.accounts.models import User
 from exchange.market.catalog import load_catalog
-from exchange.market.history import Revision, content_of, difference, read_revision
+from exchange.market.history import Revision, difference, read_revision
 from exchange.market.models import Audience, Booking, Campaign, Edge, Revised, ValueList
-from exchange.market.names import load_values
 from exchange.market.visibility import REDACTED, sight
-from exchange.reading.drafted_market import Draft
 from exchange.reports.models import DailyVisits, EligibleVisits
 
 DAYS = 45
 MOST_MARKS = 30
 AROUND = 7  # days whose mean is told before and after a change
 
-Thing = Campaign | Booking | Edge | Audience | ValueList
+Asking = Campaign | Edge  # what has an expression of its own
+Thing = Asking | Booking | Audience | ValueList
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +41,13 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A change of `row`, which is as it is now. Where the person may not know what it was, only the
-    edge `of` it is to be named. `before` and `after` are means of eligible visits a day."""
+    """A change of `row`, which is as it is now. Where the person may not know what it was, only
+    what it is `of` is to be named. `before` and `after` are means of eligible visits a day."""
 
     number: int
     kind: str
     row: Thing
-    of: Edge | None
+    of: Asking | None
     revision: Revision
     earlier: Revision
     words: list[str]
@@ -100,40 +98,39 @@ def read_marks(booking: Booking, edges: Sequence[Edge], first: date, person: Use
     """Reads what changed, the oldest first."""
     start = datetime.combine(first, time.min, UTC)
     catalog = load_catalog()
-    readable = [edge for edge in edges if sight(person, edge).reads_conditions]
-    hidden = [edge for edge in edges if edge not in readable]
     found: list[Mark] = []
-    for row, of in list_things(booking, edges, readable, hidden):
+    for row, of in list_things(booking, edges, person):
         seen = sight(person, of or row)
         for before, after in read_pairs(row, start):
             told = difference(before, after, catalog=catalog)
             words = [REDACTED] if of else seen.redact_lines(told)
-            kind = "edge" if of else type(row).__name__.lower()
+            kind = type(of or row).__name__.lower()
             found.append(Mark(0, kind, row, of, after, before, words))
     return sorted(found, key=lambda mark: mark.at)
 
 
 def list_things(
-    booking: Booking, edges: Sequence[Edge], readable: Sequence[Edge], hidden: Sequence[Edge]
-) -> Iterable[tuple[Thing, Edge | None]]:
-    """Lists what the booking depends on; with the edge to name instead where the person may not
-    know."""
+    booking: Booking, edges: Sequence[Edge], person: User
+) -> Iterable[tuple[Thing, Asking | None]]:
+    """Lists what the booking depends on; with what to name instead where the person may not know
+    it."""
+    asking: list[Asking] = [booking.campaign, *edges]
+    readable = [one for one in asking if sight(person, one).reads_conditions]
     yield booking.campaign, None
     yield booking, None
     yield from ((edge, None) for edge in edges)
-    open_words = {*booking.campaign.uses, *(word for edge in readable for word in edge.uses)}
-    named = list(find_used(open_words))
+    named = list(find_used({word for one in readable for word in one.uses}))
     yield from ((row, None) for row in named)
     known = {(type(row), row.pk) for row in named}
-    for edge in hidden:
-        for row in find_used(set(edge.uses)):
+    for one in asking:
+        for row in find_used(set(one.uses)) if one not in readable else ():
             if (type(row), row.pk) not in known:
                 known.add((type(row), row.pk))
-                yield row, edge
+                yield row, one
 
 
 def find_used(words: set[str]) -> Iterable[Audience | ValueList]:
-    """Audiences and lists that these words name, and what those audiences use, in rounds."""
+    """Finds audiences and lists that these words name, and what those audiences use, in rounds."""
     seen: set[str] = set()
     while fresh := {word for word in words - seen if is_plain(word)}:
         seen |= fresh
@@ -172,19 +169,6 @@ def tell_means(mark: Mark, number: int, days: Sequence[Day]) -> Mark:
     before = [day for day in days if at - timedelta(days=AROUND) <= day.day < at]
     after = [day for day in days if at < day.day <= at + timedelta(days=AROUND)]
     return replace(mark, number=number, before=mean(before), after=mean(after))
-
-
-def as_it_was(row: Thing, revision: Revision) -> Draft:
-    """Gives the thing with the content of an earlier version."""
-    former = copy.copy(row)
-    for field in content_of(revision.event):
-        if field.name != "current_number":
-            setattr(former, field.attname, getattr(revision.event, field.attname))
-    former.retired_at = revision.event.retired_at
-    if isinstance(former, ValueList):
-        number = revision.event.current_number
-        return Draft(former, load_values(former.pk, number, former.type))
-    return Draft(former)
 
 
 def mean(days: Sequence[Day]) -> float | None:

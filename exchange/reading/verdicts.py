@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from exchange.accounts.models import User
 from exchange.findings.checking import Found
 from exchange.market.catalog import load_catalog
-from exchange.market.models import Edge
+from exchange.market.models import Campaign, Edge
 from exchange.market.visibility import sight
 from exchange.reading.losses import Condition, Losses, Step
 from exchange.reading.why_not import WhyNot
@@ -21,6 +21,7 @@ from targeting.traffic import negative_conditions
 from targeting.tree import Not, Predicate
 
 LONGEST = 160
+HIDDEN_CAMPAIGN = "what the campaign asks for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def judge(why: WhyNot) -> Verdict:
         return Verdict(f"Nothing can serve at {place}. {why.no_path}", "bad", "now")
     if why.contradiction:
         edges = {edge.pk: edge for edge in why.edges}
-        told = tell_contradiction(why.contradiction, edges, why.person)
+        told = tell_contradiction(why.contradiction, edges, why.booking.campaign, why.person)
         return Verdict(f"Nothing can serve at {place}: {told}.", "bad", "now")
     if why.day is not None:
         return judge_night(why)
@@ -98,7 +99,7 @@ def name(condition: Condition) -> str:
     if condition.edge is not None:
         is_part = condition.node is not None and words
         return f"{condition.edge} (only {words})" if is_part else str(condition.edge)
-    return f"“only {words}”" if condition.is_campaigns else condition.text
+    return f"“only {words}”" if condition.is_campaigns else condition.text or HIDDEN_CAMPAIGN
 
 
 def in_words(text: str) -> str:
@@ -111,11 +112,14 @@ def in_words(text: str) -> str:
     return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
 
 
-def tell_contradiction(found: Found, edges: Mapping[int, Edge], person: User) -> str:
+def tell_contradiction(
+    found: Found, edges: Mapping[int, Edge], campaign: Campaign, person: User
+) -> str:
     """Says what the edge lets by, or excludes, and what the campaign wants of that, as far as the
     person may read both. Edges come with their parties."""
     sides = sorted(found.conditions, key=lambda side: side[0] is None)
-    told = [tell_side(pk, text, edges, person) for pk, text in sides]
+    owners = {None: campaign, **edges}
+    told = [tell_side(owners.get(pk), text, person) for pk, text in sides]
     readable = [one for one in told if one]
     if len(readable) == len(found.conditions) and readable:
         return ", and ".join(dict.fromkeys(readable))
@@ -124,16 +128,16 @@ def tell_contradiction(found: Found, edges: Mapping[int, Edge], person: User) ->
     return f"{named or 'the way there'} {verb} every visit that this campaign wants"
 
 
-def tell_side(pk: int | None, text: str, edges: Mapping[int, Edge], person: User) -> str:
-    """Of edges first what they exclude: “excludes visits on ctv”. Empty: not to be read."""
-    excluded = excluded_words(text)
-    if pk is None:
-        wants = f"excludes {excluded}" if excluded else f"wants {in_words(text)}"
-        return f"this campaign {wants}"
-    edge = edges.get(pk)
-    if edge is None or not sight(person, edge).reads_conditions:
+def tell_side(owner: Campaign | Edge | None, text: str, person: User) -> str:
+    """Says of an edge first what it excludes: “excludes visits on ctv”. Empty: not to be read."""
+    if owner is None or not sight(person, owner).reads_conditions:
         return ""
-    return f"{edge} {f'excludes {excluded}' if excluded else f'lets only {in_words(text)} through'}"
+    excluded = excluded_words(text)
+    if isinstance(owner, Campaign):
+        return f"this campaign {f'excludes {excluded}' if excluded else f'wants {in_words(text)}'}"
+    return (
+        f"{owner} {f'excludes {excluded}' if excluded else f'lets only {in_words(text)} through'}"
+    )
 
 
 def excluded_words(text: str) -> str:

@@ -16,12 +16,12 @@ from django.utils import timezone
 from exchange.accounts.models import User
 from exchange.findings.checking import Found, find_contradiction
 from exchange.market.models import Booking, Campaign, Edge
-from exchange.reading.drafted_market import DraftedMarket, Way
+from exchange.reading.drafted_market import DraftedMarket, Way, as_it_was
 from exchange.reading.falls import WEEK
 from exchange.reading.losses import Losses
 from exchange.reading.paths import explain_no_path
 from exchange.reading.sampled_market import SampledMarket
-from exchange.reading.time_line import Mark, TimeLine, as_it_was, read_time_line
+from exchange.reading.time_line import Mark, TimeLine, read_time_line
 from exchange.reports.funnels import NightFunnel, list_nights, read_funnel
 from exchange.reports.models import EligibleVisits
 from exchange.reports.queries import last_reported_days

@@ -5,6 +5,7 @@ out. From the tables of the job `funnel`; a booking at whose publisher there was
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -16,7 +17,7 @@ from targeting.report_tables import list_days, read_table
 logger = logging.getLogger(__name__)
 
 JOB = "funnel"
-EDGE = "edge."
+EDGE, REACH = "edge.", "reach."
 CAMPAIGN = "campaign"
 
 
@@ -38,10 +39,19 @@ class NightStep:
 
 @dataclass(frozen=True, slots=True)
 class NightBlocker:
-    """A condition, and the visits that everything but this one lets by."""
+    """A condition, and the visits that everything but this one lets by. `condition` is a part of
+    the campaign as the index has it, `@edge.17`, `@reach.9.3`, or `campaign` for all of it."""
 
     condition: str
     visits: int
+
+    @property
+    def is_path(self) -> bool:
+        return self.condition.startswith(f"@{REACH}")
+
+    @property
+    def is_campaigns(self) -> bool:
+        return self.edge_id is None and not self.is_path
 
     @property
     def edge_id(self) -> int | None:
@@ -61,6 +71,15 @@ class NightFunnel:
     @property
     def visits(self) -> int:
         return self.steps[0].came if self.steps else 0
+
+    def hide_campaign(self) -> tuple[NightBlocker, ...]:
+        """The blockers with the campaign's as one: what all edges let by, and the campaign not."""
+        kept = [blocker for blocker in self.blockers if not blocker.is_campaigns]
+        last = self.steps[-1]
+        lost = last.came - last.passed
+        if last.name == CAMPAIGN and lost:
+            kept.append(NightBlocker(CAMPAIGN, lost))
+        return rank(kept)
 
 
 def edge_id_of(name: str) -> int | None:
@@ -88,7 +107,7 @@ def read_funnel(day: date, booking_id: int) -> NightFunnel | None:
         return None
     if steps is None or blockers is None:
         return None
-    return NightFunnel(day, tuple(read_steps(steps)), tuple(read_blockers(blockers)))
+    return NightFunnel(day, tuple(read_steps(steps)), read_blockers(blockers))
 
 
 def read_steps(rows: pa.Table) -> list[NightStep]:
@@ -101,8 +120,11 @@ def read_steps(rows: pa.Table) -> list[NightStep]:
     ]
 
 
-def read_blockers(rows: pa.Table) -> list[NightBlocker]:
+def read_blockers(rows: pa.Table) -> tuple[NightBlocker, ...]:
     """Reads the conditions that alone keep visits out; those that keep most out come first."""
     found = [NightBlocker(row["condition"], row["visits"]) for row in rows.to_pylist()]
-    kept = [blocker for blocker in found if blocker.visits]
-    return sorted(kept, key=lambda blocker: (-blocker.visits, blocker.condition))
+    return rank(blocker for blocker in found if blocker.visits)
+
+
+def rank(blockers: Iterable[NightBlocker]) -> tuple[NightBlocker, ...]:
+    return tuple(sorted(blockers, key=lambda blocker: (-blocker.visits, blocker.condition)))

@@ -4,6 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from exchange.reports import services
+from exchange.reports.night.preparing import prepare_nights
 from exchange.reports.sample_table import prepare_sample
 
 
@@ -11,6 +12,7 @@ from exchange.reports.sample_table import prepare_sample
 def run(run_id: int) -> None:
     services.run(run_id=run_id)
     prepare_sample()
+    prepare_nights()
 
 
 @shared_task(name="reports.run_nightly")

@@ -1,24 +1,28 @@
 """Rehearses a form: what saving it would do, while it is filled in and once more on the save.
 
 A save that would stop more bookings than the person's organisation lets pass unasked needs a tick.
-The tick says how many were seen to stop: if meanwhile it would be more, it is asked again.
+The tick says how many were seen to stop: if meanwhile it would be more, it is asked again. Going
+back to an earlier version is a save, and so is retiring an edge.
 """
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils import timezone
 
 from exchange.accounts.models import User
-from exchange.market.models import Attribute, Audience, Edge, ValueList
+from exchange.market.history import find_revision
+from exchange.market.models import Attribute, Audience, Edge, Revised, ValueList
 from exchange.market.names import Values
 from exchange.market.querysets import ID_DIGITS
 from exchange.market.services.value_lists import clean_whole
-from exchange.reading.drafted_market import Draft
+from exchange.reading.drafted_market import Draft, as_it_was
 from exchange.reading.rehearsal import Fate, Outcome, Rehearsal, rehearse
 from exchange.web.forms import ChangeValuesForm, SavingForm, ValueListForm
 
@@ -102,14 +106,49 @@ def values_of(form: SavingForm) -> Values | None:
 def is_granted(
     request: HttpRequest, form: SavingForm | ChangeValuesForm, draft: Draft, person: User
 ) -> bool:
-    rehearsal = rehearse(draft, person)
-    stopped = len(rehearsal.stopped)
-    if stopped <= max(allowed(person), ticked(request)):
+    form.rehearsal = find_stops(request, draft, person)
+    if form.rehearsal is None:
         return True
-    form.rehearsal = rehearsal
-    bookings = f"{stopped:,} booking{'s' * (stopped != 1)}"
+    bookings = say_stopped(form.rehearsal)
     form.add_error(None, f"Nothing is saved yet: it would stop {bookings}. Tick the box below.")
     return False
+
+
+def find_stops(request: HttpRequest, draft: Draft, person: User) -> Rehearsal | None:
+    """The rehearsal of a save that waits for a tick; None if it may go on."""
+    rehearsal = rehearse(draft, person)
+    unasked = max(allowed(person), ticked(request))
+    return rehearsal if len(rehearsal.stopped) > unasked else None
+
+
+def find_stops_of_revert(
+    request: HttpRequest, row: Revised, number: int, person: User
+) -> Rehearsal | None:
+    """The same of going back to a version. One that is not there is the revert's to complain
+    about."""
+    if not isinstance(row, Edge | Audience | ValueList | Attribute):
+        return None
+    try:
+        draft = as_it_was(row, find_revision(row, number))
+    except ValidationError:
+        return None
+    draft.row.retired_at = row.retired_at  # a revert leaves that alone
+    return find_stops(request, draft, person)
+
+
+def find_stops_of_retiring(request: HttpRequest, row: Revised, person: User) -> Rehearsal | None:
+    """The same of retiring an edge. Nothing else that is used can be retired."""
+    if not isinstance(row, Edge):
+        return None
+    former = copy.copy(row)
+    former.retired_at = timezone.now()
+    return find_stops(request, Draft(former), person)
+
+
+def say_stopped(rehearsal: Rehearsal) -> str:
+    stopped = len(rehearsal.stopped)
+    least = "at least " * rehearsal.concerned.has_more
+    return f"{least}{stopped:,} booking{'s' * (stopped != 1)}"
 
 
 def is_decided(form: SavingForm) -> bool:
@@ -133,6 +172,7 @@ def describe(rehearsal: Rehearsal, person: User) -> dict[str, Any]:
     return {
         "rehearsal": rehearsal,
         "stopped": stopped,
+        "stops": say_stopped(rehearsal) if stopped else "",
         "needs_tick": stopped > allowed(person),
         "shares": draw_shares(rehearsal),
         "rows": rows[:FIRST_SHOWN],

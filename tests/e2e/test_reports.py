@@ -118,3 +118,11 @@ def test_a_publisher_sees_what_is_sold_through_each_of_its_edges(
     expect(page.locator("#rows")).to_contain_text("Herald → Northgate")
     check_widths(visitor)
     check_accessible(page)
+    # Why something is not sold: the verdict, and not what the campaign asks for.
+    visitor.go("/")
+    page.locator("tr", has_text="Winter").get_by_role("link", name="Why?").click()
+    expect(page.locator("h1")).to_have_text("Why not: Winter")
+    expect(page.locator("#verdict")).to_contain_text("Nothing can serve at Herald")
+    expect(page.locator("main")).not_to_contain_text("CAN")
+    check_widths(visitor)
+    check_accessible(page)

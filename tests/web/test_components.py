@@ -31,7 +31,9 @@ def test_shows_every_component_that_pages_share(dave: User, rf: RequestFactory) 
     for mark in (
         *('class="delta bad"', 'class="spark"', "data-combobox", 'class="chips"', "funnel-bar"),
         *("data-expression-editor", "data-impact", "strip-path", 'class="changes"', "grid-table"),
-        *("Save and stop 66 bookings", "card drawer", "data-jump", "data-toast", "card empty"),
+        *("Save and stop 1 booking", "I know that 1 booking", "why-verdict bad", 'class="time"'),
+        *('class="blockers"', 'class="table dense funnel"', "0 eligible of 1,400 visits"),
+        *("card drawer", "data-jump", "data-toast", "card empty"),
         *('class="table dense"', 'class="way"', 'class="path"', 'class="tabs"'),
     ):
         assert mark in html, mark

@@ -1,5 +1,5 @@
-"""Why-not as a page: the verdict first, rules of others left out, a question that the owner finds
-on Today; and the tick that a save needs which would stop bookings."""
+"""Why-not as a page: the verdict first, rules of others left out, what publishers see of it, a
+question that the owner finds on Today."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from exchange.accounts.models import Organisation, Role
+from exchange.accounts.models import Role
 from exchange.findings.models import OwnerQuestion
-from exchange.market.models import Booking, Campaign, Edge
-from exchange.market.services import save_edge
+from exchange.market.models import Audience, Booking, Campaign, Edge, Party
+from exchange.market.services import save_audience, save_campaign, save_edge
 from exchange.market.visibility import REDACTED
+from tests.market.places import found
 from tests.reading.sampled import EDGES, Visit, eligible, nights, visits
 from tests.trading import Exchange, House, exchange
 from tests.web.conftest import LogIn
@@ -28,6 +29,7 @@ __all__ = ["exchange", "nights", "visits"]
 pytestmark = pytest.mark.django_db
 NIGHT = date(2026, 11, 16)
 SECRET = "site.page contains 'secret'"
+WANTED = "user.segments one of ('travel')"
 
 
 def client_of(house: House, log_in: LogIn, role: Role = Role.ADMIN) -> Client:
@@ -94,11 +96,15 @@ def write_funnel(out: Path, booking: Booking, steps: list[tuple[str, int, int, i
         {"booking_id": booking.pk, "step": number, **dict(zip(names, step, strict=True))}
         for number, step in enumerate(steps)
     ]
-    blockers = [{"booking_id": booking.pk, "condition": f"@{steps[0][0]}", "visits": 7}]
+    alone = {f"@{steps[0][0]}": 7, WANTED: 4, "geo.country = 'FRA'": 0}
+    blockers = [
+        {"booking_id": booking.pk, "condition": condition, "visits": visits}
+        for condition, visits in alone.items()
+    ]
     tables = {"steps": rows, "blockers": blockers}
-    for table, found in tables.items():
+    for table, listed in tables.items():
         (folder / "run" / table).mkdir(parents=True)
-        pq.write_table(pa.Table.from_pylist(found), folder / f"run/{table}/part.parquet")
+        pq.write_table(pa.Table.from_pylist(listed), folder / f"run/{table}/part.parquet")
     files = {table: {"files": [f"run/{table}/part.parquet"]} for table in tables}
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "tables": files}))
 
@@ -111,6 +117,8 @@ def test_a_night_is_told_by_its_own_tables(exchange: Exchange, nights: Path, log
     assert f"most stayed at {exchange.first_edge}, 60" in page
     assert "40 passed · 45 false · 15 unknown" in page
     assert "7 visits lost only here" in page
+    assert "travel" in page
+    assert "FRA" not in page
     assert "No funnel was counted on 2026-11-15" in read(
         client_of(exchange.soda, log_in), exchange.campaign, "?day=2026-11-15"
     )
@@ -153,35 +161,76 @@ def test_the_owner_finds_the_question_on_today_and_settles_it(
     assert answer.status_code == 404
 
 
-def save(client: Client, edge: Edge, **more: str) -> tuple[int, str]:
-    data = {
-        "seller": edge.seller_id,
-        "buyer": edge.buyer_id,
-        "fee_percent": "5",
-        "is_active": "on",
-        "expression": "geo.country = 'CAN'",
-        "expected_version": edge.version,
-    }
-    answer = client.post(reverse("edge-edit", args=[edge.pk]), {**data, **more})
-    return answer.status_code, unescape(answer.content.decode())
+@pytest.fixture
+def crowd(exchange: Exchange, visits: list[Visit]) -> Audience:
+    """Of Soda, and Summer asks for it; it was changed once."""
+    soda = exchange.soda
+    crowd = Audience(organisation=soda.organisation, name="crowd", expression="user.age > 20")
+    save_audience(audience=crowd, by=soda.admin)
+    exchange.campaign.expression = f"@crowd and {WANTED}"
+    save_campaign(campaign=exchange.campaign, by=soda.admin)
+    crowd.expression = "user.age > 30"
+    save_audience(audience=crowd, by=soda.admin)
+    return crowd
 
 
-def test_a_save_that_stops_bookings_needs_a_tick(
+def test_a_publisher_reads_why_without_what_the_campaign_asks_for(
+    exchange: Exchange, visits: list[Visit], crowd: Audience, log_in: LogIn
+) -> None:
+    client = client_of(exchange.herald, log_in)
+    page = read(client, exchange.campaign)
+    all_of = eligible(visits, "herald", *EDGES, crowd.expression, WANTED)
+    behind = eligible(visits, "herald", *EDGES)
+    assert f"About {all_of:,.0f} of" in page
+    assert f"{behind:,.0f} passed" in page  # what comes to the campaign
+    assert "What the campaign asks for" in page
+    assert f"{behind - all_of:,.0f} visits a day lost only here" in page
+    assert f"What {exchange.middle_edge} lets through" in page
+    assert REDACTED in page
+    own = f"e{exchange.first_edge.pk}.0"
+    for query in ("", "?visits=c", "?visits=c.0", "?without=c", "?without=c.1", f"?visits={own}"):
+        told = read(client, exchange.campaign, query)
+        for word in ("crowd", "travel", "user.age", "user.segments", "/edit/?expression"):
+            assert word not in told
+    assert "device.type" in read(client, exchange.campaign, f"?visits={own}")  # its own rule
+    advertiser = read(client_of(exchange.soda, log_in), exchange.campaign)
+    assert "@crowd" in advertiser
+    assert "travel" in advertiser
+
+
+def test_a_publisher_asks_about_what_is_booked_with_it_only(
     exchange: Exchange, visits: list[Visit], log_in: LogIn
 ) -> None:
-    client = log_in(exchange.operators[Role.GRAPH_OPERATOR])
-    edge = exchange.middle_edge
-    status, page = save(client, edge)
-    assert status == 422
-    assert "Nothing is saved yet: it would stop 1 booking" in page
-    assert "Save and stop 1 booking" in page
-    assert "I know that 1 booking of 1 advertiser stops" in page
-    assert save(client, edge, stops_confirmed="0")[0] == 422
-    assert Edge.objects.get(pk=edge.pk).expression == "geo.country = 'USA'"
-    Organisation.objects.filter(is_operator=True).update(unasked_stops=1)
-    assert save(client, edge)[0] == 302
-    Organisation.objects.filter(is_operator=True).update(unasked_stops=0)
-    edge.refresh_from_db()
-    assert save(client, edge, expression="geo.country = 'USA'")[0] == 302
-    edge.refresh_from_db()
-    assert save(client, edge, stops_confirmed="1")[0] == 302
+    gazette = found(Party.Kind.PUBLISHER, "Gazette", exchange.rival.organisation)
+    Booking.objects.create(campaign=exchange.campaign, publisher=gazette)
+    address = reverse("campaign-why", args=[exchange.campaign.pk])
+    herald = client_of(exchange.herald, log_in)
+    page = read(herald, exchange.campaign)
+    assert "Gazette" not in page
+    assert herald.get(f"{address}?publisher={gazette.pk}").status_code == 404
+    booking = herald.get(reverse("booking-detail", args=[exchange.booking.pk])).content.decode()
+    assert f"{address}?publisher={exchange.herald.party.pk}" in booking
+    Campaign.objects.filter(pk=exchange.campaign.pk).update(status="draft")
+    assert herald.get(address).status_code == 404
+    assert client_of(exchange.northgate, log_in).get(address).status_code == 404
+
+
+def test_a_publisher_reads_a_night_without_what_the_campaign_asks_for(
+    exchange: Exchange, nights: Path, log_in: LogIn
+) -> None:
+    edge = f"edge.{exchange.first_edge.pk}"
+    write_funnel(nights, exchange.booking, [(edge, 100, 40, 45, 15), ("campaign", 40, 25, 15, 0)])
+    page = read(client_of(exchange.herald, log_in), exchange.campaign, f"?day={NIGHT}")
+    assert "What the campaign asks for" in page
+    assert "15 visits lost only here" in page
+    assert "7 visits lost only here" in page
+    assert "travel" not in page
+
+
+def test_what_contradicts_is_told_to_a_publisher_by_name_only(
+    exchange: Exchange, visits: list[Visit], log_in: LogIn
+) -> None:
+    narrow(exchange, "geo.country = 'CAN'")
+    page = read(client_of(exchange.herald, log_in), exchange.campaign)
+    assert f"{exchange.middle_edge} excludes every visit that this campaign wants" in page
+    assert "USA" not in page

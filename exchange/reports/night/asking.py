@@ -150,7 +150,8 @@ def list_columns(person: User, report: NightReport, night: Night) -> tuple[Colum
 
 @dataclass(slots=True)
 class Best:
-    """Keeps the first `count` rows in an order, and counts all."""
+    """Keeps the first `count` rows in an order, and counts all. Once it has so many, rows that come
+    after the last of them are passed over before anything is copied or sorted."""
 
     sort: str
     columns: tuple[Column, ...]
@@ -160,7 +161,7 @@ class Best:
 
     def add(self, batch: pa.RecordBatch) -> None:
         self.total += batch.num_rows
-        piece = pa.Table.from_batches([batch])
+        piece = pa.Table.from_batches([self._pass_over(batch)])
         whole = piece if self._kept is None else pa.concat_tables([self._kept, piece])
         keys = self._keys(whole)
         if keys and whole.num_rows:
@@ -172,7 +173,19 @@ class Best:
     def rows(self) -> list[Row]:
         return [] if self._kept is None else self._kept.to_pylist()
 
-    def _keys(self, rows: pa.Table) -> list[tuple[str, str]]:
+    def _pass_over(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without a value comes last, whichever way it is sorted."""
+        keys = self._keys(batch)
+        if not keys or self._kept is None or self._kept.num_rows < self.count:
+            return batch
+        name, order = keys[0]
+        last = self._kept[name][-1]
+        if not last.is_valid or last.as_py() != last.as_py():  # not a number
+            return batch
+        is_before = pc.greater_equal if order == "descending" else pc.less_equal
+        return batch.filter(is_before(batch.column(name), last))
+
+    def _keys(self, rows: pa.Table | pa.RecordBatch) -> list[tuple[str, str]]:
         names = [each.name for each in self.columns if is_sortable(rows.schema, each.name)]
         wanted = self.sort.removeprefix("-")
         first = [(wanted, "descending" if self.sort.startswith("-") else "ascending")]

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from django.conf import settings
 
+from exchange.reports.night.mapped import open_mapped, path_of
 from targeting.places import open_place
 from targeting.report_tables import Manifest, day_folder, list_days, read_manifest
 
@@ -108,10 +109,15 @@ def read_schema(night: Night, table: str) -> pa.Schema:
 
 def open_table(night: Night, table: str) -> ds.Dataset | None:
     """Opens a table of a night; gives None if the job wrote no row, or no such table."""
-    names = night.tables.get(table, ())
+    place, names = name_files(night, table)
     if not names:
         return None
-    return open_files(day_folder(out_folder(), night.job, night.day), names)
+    return open_mapped(path_of(place, names)) or open_files(place, names)
+
+
+def name_files(night: Night, table: str) -> tuple[str, tuple[str, ...]]:
+    """Gives the folder of the night, and the names of the table's files in it."""
+    return day_folder(out_folder(), night.job, night.day), night.tables.get(table, ())
 
 
 @lru_cache(maxsize=64)

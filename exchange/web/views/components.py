@@ -12,10 +12,11 @@ from exchange.market.models import Audience
 from exchange.reports.sparklines import draw_sparkline
 from exchange.web.campaign_lists import Sort
 from exchange.web.forms import AudienceForm
+from exchange.web.made_up import make_rehearsal, make_why
 from exchange.web.views.listing import person_of
 
 COUNTS = [120, 180, 90, 240, 260, 300, 210, 120, 190, 95, 250, 270, 330, 12_480]
-STYLES = ["web/graph.css", "web/bench.css"]
+STYLES = ["web/graph.css", "web/bench.css", "web/figures.css"]
 # Has every widget of a row, a group in a group, a comment and a disabled row.
 EXPRESSION = """# evenings only
 local_time during 'Mon-Fri 17:00-23:00' and device.type in ('phone', 'tablet')
@@ -34,5 +35,7 @@ def show_components(request: HttpRequest) -> HttpResponse:
         "sparkline": draw_sparkline(COUNTS),
         "flat": draw_sparkline([0] * len(COUNTS)),
         "sort": Sort("name", is_descending=False),
+        **make_rehearsal(person_of(request)),
+        **make_why(),
     }
     return render(request, "components.html", context)

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from exchange.kinds import Kind
@@ -19,8 +20,10 @@ from exchange.market.models import Revised
 from exchange.market.services import FailingVisitsError, Outcome
 from exchange.market.visibility import sight
 from exchange.web.kinds import KINDS, address_of
+from exchange.web.rehearsing import TICK, find_stops_of_revert
 from exchange.web.views.campaign_tabs import find_campaign
 from exchange.web.views.listing import find_visible, open_for_edit, person_of
+from exchange.web.views.rehearsals import ask_for_tick
 from targeting import ExpressionError
 
 PAGE_SIZE = 30
@@ -68,6 +71,7 @@ def render_history(
         "seen": seen,
         "older": shown[-1].revision.number if len(steps) > PAGE_SIZE else None,
         "refusal": refusal,
+        "ticked": request.POST.get(TICK, ""),
         "tab": "history",
         # A campaign's history is shown among the tabs of its page.
         "campaign": find_campaign(request, row.pk) if kind.name == "campaign" else None,
@@ -101,6 +105,10 @@ def read_steps(row: Revised, before: int | None) -> list[Step]:
 def revert_to(request: HttpRequest, slug: str, pk: int, number: int) -> HttpResponse:
     kind, person = KINDS[slug], person_of(request)
     row = open_for_edit(rows_of(kind), person, pk, model_of(kind)())
+    rehearsal = find_stops_of_revert(request, row, number, person)
+    if rehearsal is not None:
+        history = reverse(f"{slug}-history", args=[pk])
+        return ask_for_tick(request, rehearsal, f"Go back to version {number}", row, history)
     try:
         revert(obj=row, to=number, by=person, confirmed="confirmed" in request.POST)
     except FailingVisitsError as error:

@@ -1,4 +1,5 @@
-"""Shows the rehearsal beside a form: asked while it is filled in, and nothing is saved."""
+"""Shows the rehearsal beside a form: asked while it is filled in, and nothing is saved. Shows also
+the page that asks for the tick where there is no form."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from exchange.accounts.models import User
-from exchange.market.models import Attribute, Audience, Edge, ValueList
+from exchange.market.models import Attribute, Audience, Edge, Revised, ValueList
 from exchange.reading.drafted_market import Draft
-from exchange.reading.rehearsal import rehearse
+from exchange.reading.rehearsal import Rehearsal, rehearse
 from exchange.web.forms import AttributeForm, AudienceForm, EdgeForm, SavingForm, ValueListForm
 from exchange.web.rehearsing import describe, is_decided, values_of
 from exchange.web.views.listing import open_for_edit, person_of
@@ -67,3 +68,17 @@ def rehearse_form(request: HttpRequest, slug: str, pk: int | None = None) -> Htt
     except ValidationError:
         context["is_invalid"] = True
     return render(request, "rehearsal/_rehearsal.html", context)
+
+
+def ask_for_tick(
+    request: HttpRequest, rehearsal: Rehearsal, action: str, row: Revised, back: str
+) -> HttpResponse:
+    """Shows what the same request would do, to be sent once more with the tick."""
+    context = {
+        "action": action,
+        "row": row,
+        "back": back,
+        "is_confirmed": "confirmed" in request.POST,
+        **describe(rehearsal, person_of(request)),
+    }
+    return render(request, "rehearsal/waiting.html", context, status=422)

@@ -184,12 +184,14 @@ def compare(request: HttpRequest) -> HttpResponse:
     except DirectoryError:
         return render(request, "snapshots/comparison.html", context)
     context |= {"comparison": found, "figures": list_figures(found)}
-    context["visits"] = compare_visits(snapshot_directory(), before.snapshot_id, after.snapshot_id)
-    context["differences"] = [
-        ("Added", found.added),
-        ("Removed", found.removed),
-        ("Changed", found.changed),
-    ]
+    differences = {"Added": found.added, "Removed": found.removed, "Changed": found.changed}
+    context["differences"] = differences.items()
+    context["visits"] = compare_visits(
+        snapshot_directory(),
+        before.snapshot_id,
+        after.snapshot_id,
+        first=[pk for difference in differences.values() for pk, _ in difference.first],
+    )
     return render(request, "snapshots/comparison.html", context)
 
 

@@ -1,5 +1,9 @@
 """Shows why a campaign does not serve at a publisher, or serves so little: now, or on a counted
-night; and the question to whoever owns the edge that is in the way."""
+night; and the question to whoever owns the edge that is in the way.
+
+Advertisers ask about their campaigns, publishers about what is booked with them: they read the
+verdict on the campaign, and not what it asks for.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,9 +23,10 @@ from exchange.accounts.models import User
 from exchange.accounts.ownership import may_change, require_change
 from exchange.findings.models import OwnerQuestion
 from exchange.findings.questions import ask_owner, questions_of, settle_question
+from exchange.findings.status import with_booking_status, with_campaign_status
 from exchange.market.catalog import load_catalog
 from exchange.market.models import Booking, Campaign, Edge
-from exchange.market.visibility import visible
+from exchange.market.visibility import explainable, visible
 from exchange.reading.losses import Losses
 from exchange.reading.verdicts import judge
 from exchange.reading.why_not import WhyNot, find_worst_publisher
@@ -43,8 +49,10 @@ NIGHTS_OFFERED = 45
 
 @require_safe
 def show_why(request: HttpRequest, pk: int) -> HttpResponse:
-    person, campaign = person_of(request), find_campaign(request, pk)
-    bookings = list(list_bookings(campaign))
+    person = person_of(request)
+    rows = with_campaign_status(Campaign.objects.with_advertiser())
+    campaign = get_object_or_404(explainable(rows, person), pk=pk)
+    bookings = list(list_bookings(campaign, person))
     booking = choose_booking(bookings, campaign, request.GET.get("publisher", ""))
     context: dict[str, Any] = {"campaign": campaign, "tab": "why", "bookings": bookings}
     if booking is not None:
@@ -54,8 +62,9 @@ def show_why(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "why/_visits.html" if is_fragment else "why/why.html", context)
 
 
-def list_bookings(campaign: Campaign) -> Any:
-    return campaign.bookings.kept().with_parties().order_by("publisher__name")[:MOST_OFFERED]
+def list_bookings(campaign: Campaign, person: User) -> QuerySet[Booking]:
+    seen = visible(with_booking_status(campaign.bookings.kept().with_parties()), person)
+    return seen.order_by("publisher__name")[:MOST_OFFERED]
 
 
 def choose_booking(bookings: list[Booking], campaign: Campaign, text: str) -> Booking | None:
@@ -102,7 +111,7 @@ def describe_night(why: WhyNot) -> dict[str, Any]:
     return {
         "steps": list(list_night_steps(night)),
         "eligible": night.eligible,
-        "blockers": list(list_night_blockers(night, why.person)),
+        "blockers": list(list_night_blockers(night, why)),
     }
 
 
@@ -148,6 +157,8 @@ def describe_visits(request: HttpRequest, losses: Losses) -> dict[str, Any]:
     if blocker is None:
         return {}
     names = losses.list_attributes(blocker.condition)
+    if not names:
+        return {}
     return {
         "visits_key": key,
         "visits_title": title_blocker(blocker.condition),
@@ -161,7 +172,7 @@ def describe_visits(request: HttpRequest, losses: Losses) -> dict[str, Any]:
 def ask(request: HttpRequest, pk: int) -> HttpResponse:
     person, campaign = person_of(request), find_campaign(request, pk)
     require_change(person, campaign)
-    bookings = list(list_bookings(campaign))
+    bookings = list(list_bookings(campaign, person))
     booking = choose_booking(bookings, campaign, request.POST.get("publisher", ""))
     if booking is None or not is_id(request.POST.get("edge", "")):
         messages.warning(request, "Choose what to ask about.")

@@ -9,9 +9,11 @@ from exchange.accounts.models import User
 from exchange.accounts.ownership import may_change, may_see
 from exchange.findings.models import OwnerQuestion
 from exchange.market.models import Edge
+from exchange.market.visibility import sight
 from exchange.reading.losses import Blocker, Condition, Losses
-from exchange.reading.verdicts import in_words, name_step
-from exchange.reports.funnels import NightFunnel
+from exchange.reading.verdicts import HIDDEN_CAMPAIGN, in_words, name_step
+from exchange.reading.why_not import WhyNot
+from exchange.reports.funnels import CAMPAIGN, NightBlocker, NightFunnel
 
 BLOCKERS_SHOWN = 5
 SCARCE = 0.1  # an edge that lets by less than this is marked
@@ -72,6 +74,7 @@ class BlockerRow:
     may_edit: bool = False
     sees_edge: bool = False
     includes: bool = False
+    has_visits: bool = False
     question: OwnerQuestion | None = None
 
     @property
@@ -92,14 +95,20 @@ def list_steps(losses: Losses) -> Iterator[FunnelRow]:
             false=step.false,
             unknown=step.unknown,
             whole=losses.visits,
-            begins_campaign=number == rules,
+            begins_campaign=number == rules and losses.reads_campaign,
         )
 
 
 def title_step(condition: Condition) -> str:
     if condition.edge is not None:
         return str(condition.edge)
-    return in_words(condition.text) if condition.is_campaigns else condition.text
+    if condition.is_campaigns:
+        return in_words(condition.text)
+    return condition.text or sentence(HIDDEN_CAMPAIGN)
+
+
+def sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def list_night_steps(night: NightFunnel) -> Iterator[FunnelRow]:
@@ -139,32 +148,40 @@ def list_blockers(
             may_edit=edge is not None and may_change(person, edge),
             sees_edge=edge is not None and may_see(person, edge),
             includes=bool(blocker.missing) and losses.can_include(condition),
+            has_visits=bool(losses.list_attributes(condition)) and not along,
             question=questions.get(edge.pk) if edge else None,
         )
 
 
 def title_blocker(condition: Condition) -> str:
-    if not condition.text:
-        return f"What {condition.edge} lets through"
-    words = in_words(condition.text)
-    return f"Only {words}"
+    if condition.text:
+        return f"Only {in_words(condition.text)}"
+    return f"What {condition.edge} lets through" if condition.edge else sentence(HIDDEN_CAMPAIGN)
 
 
-def list_night_blockers(night: NightFunnel, person: User) -> Iterator[BlockerRow]:
+def list_night_blockers(night: NightFunnel, why: WhyNot) -> Iterator[BlockerRow]:
     """Conditions of the campaign are written as the index has them."""
-    ids = [blocker.edge_id for blocker in night.blockers if blocker.edge_id is not None]
-    edges = Edge.objects.with_parties().in_bulk(ids)
-    most = max((blocker.visits for blocker in night.blockers), default=0)
-    for blocker in night.blockers[:BLOCKERS_SHOWN]:
+    blockers = night.blockers
+    if not sight(why.person, why.booking.campaign).reads_conditions:
+        blockers = night.hide_campaign()
+    edges = Edge.objects.with_parties().in_bulk({one.edge_id for one in blockers if one.edge_id})
+    most = max((blocker.visits for blocker in blockers), default=0)
+    for blocker in blockers[:BLOCKERS_SHOWN]:
         edge = edges.get(blocker.edge_id or 0)
-        is_path = blocker.condition.startswith("@reach.")
-        title = f"The rule of {edge}" if edge else in_words(blocker.condition)
         yield BlockerRow(
-            title="That some path is open" if is_path else title,
-            owner=str(edge) if edge else "The paths" if is_path else "This campaign",
+            title=title_night_blocker(blocker, edge),
+            owner=str(edge) if edge else "The paths" if blocker.is_path else "This campaign",
             lost=blocker.visits,
             missing=0,
             most=most,
             edge=edge,
-            sees_edge=edge is not None and may_see(person, edge),
+            sees_edge=edge is not None and may_see(why.person, edge),
         )
+
+
+def title_night_blocker(blocker: NightBlocker, edge: Edge | None) -> str:
+    if blocker.is_path:
+        return "That some path is open"
+    if blocker.condition == CAMPAIGN:
+        return sentence(HIDDEN_CAMPAIGN)
+    return f"The rule of {edge}" if edge else in_words(blocker.condition)

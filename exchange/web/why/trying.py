@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from exchange.reading.losses import Condition, Losses
-from exchange.reading.verdicts import in_words
+from exchange.reading.verdicts import HIDDEN_CAMPAIGN, in_words
 from targeting.printer import print_tree
 from targeting.tree import And, Constant, Node, Or, Predicate
 
@@ -54,7 +54,7 @@ def read_tried(request: HttpRequest, losses: Losses) -> Tried | None:
 def title(condition: Condition) -> str:
     if condition.text:
         return in_words(condition.text)
-    return f"the rule of {condition.edge}"
+    return f"the rule of {condition.edge}" if condition.edge else HIDDEN_CAMPAIGN
 
 
 def write_address(losses: Losses, dropped: list[str], including: list[str]) -> str:
