@@ -1,5 +1,5 @@
-"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench, paths
-and why-not; and who works on an edge: the rehearsal.
+"""Measures what somebody waits for who works on one campaign: live impact, offers, test bench,
+paths and why-not; and who works on an edge: the rehearsal.
 
 100,000 campaigns over 57,000 edges in a Postgres of its own, and a night's sample of 200,000
 visits, so that every figure is counted. Times are those of `pages`: processor time of this process
@@ -193,7 +193,7 @@ def measure_rehearsal(client: Client) -> Times:
     from django.db.models import Count
     from django.urls import reverse
 
-    from bench.addresses import Question
+    from bench.page_questions import Question
     from exchange.market.models import Edge
 
     times = Times("rehearsal of an edge", [], [])

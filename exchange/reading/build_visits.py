@@ -114,7 +114,7 @@ def open_build(folder: Path) -> Build:
 
 
 def choose_bookings(builds: Sequence[Build], first: Iterable[int]) -> Numbers:
-    """Chooses all, ascending; of too many those of the campaigns that come first, then the lowest."""
+    """Chooses all, ascending; of too many those of campaigns that come first, then the lowest."""
     ids = np.concatenate([build.ids for build in builds])
     campaigns = np.concatenate([build.campaigns for build in builds])
     ids, places = np.unique(ids, return_index=True)

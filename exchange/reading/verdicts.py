@@ -118,8 +118,9 @@ def tell_contradiction(
     """Says what the edge lets by, or excludes, and what the campaign wants of that, as far as the
     person may read both. Edges come with their parties."""
     sides = sorted(found.conditions, key=lambda side: side[0] is None)
-    owners = {None: campaign, **edges}
-    told = [tell_side(owners.get(pk), text, person) for pk, text in sides]
+    told = [
+        tell_side(campaign if pk is None else edges.get(pk), text, person) for pk, text in sides
+    ]
     readable = [one for one in told if one]
     if len(readable) == len(found.conditions) and readable:
         return ", and ".join(dict.fromkeys(readable))
