@@ -158,7 +158,7 @@ PAGES: dict[str, Page] = {
     "expression-impact": Page(post=200, data={"text": "true"}, anonymous=403),
     "expression-vocabulary": Page(get=200, anonymous=403),
     "expression-holder": Page(get=200, anonymous=403),
-    "expression-values": Page(get=400, anonymous=403),  # no attribute is named
+    "expression-values": Page(get=200, anonymous=403),
     "value-list-keep": Page(post=400, anonymous=403),  # no name is given; see test_vocabulary
     "login": Page(get=302, anonymous=200),  # those who are in already are sent on
     "logout": Page(post=302),

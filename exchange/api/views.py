@@ -62,7 +62,7 @@ class ImpactAsked(ExpressionText):
 
 
 class ValuesAsked(serializers.Serializer[None]):
-    """Without an attribute those of all are looked through."""
+    """Looks through the values of all attributes where none is named."""
 
     attribute = serializers.CharField(max_length=200, required=False, default="")
     q = serializers.CharField(allow_blank=True, max_length=200, required=False, default="")
