@@ -188,8 +188,7 @@ def measure_matrix(campaigns: list[Any], client: Client) -> Times:
 
 
 def measure_rehearsal(client: Client) -> Times:
-    """Of edges between intermediaries that many buy over: with one more condition, then with
-    another."""
+    """Times edges between intermediaries that many buy over, with a condition more, then another."""
     from django.db.models import Count
     from django.urls import reverse
 

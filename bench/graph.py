@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def find_pages(page: Page, url: str, search: str) -> dict[str, str]:
-    """What one lands on; of a graph that is searched, also a party, and the groups."""
+    """Finds what one lands on; of a graph that is searched, also a party, and the groups."""
     found = {"graph": f"{url}/graph/"}
     page.goto(found["graph"])
     if page.locator(".node").count():

@@ -51,7 +51,8 @@ def main() -> None:
 
 
 def copy_reports(_: MarketSize) -> None:
-    """One run counted every day; at each day every campaign was eligible at one publisher."""
+    """Copies figures as if one run had counted every day, and every campaign had been eligible at one
+    publisher on each."""
     from django.db import connection, transaction
     from django.utils import timezone
 
@@ -79,7 +80,7 @@ def copy_reports(_: MarketSize) -> None:
 
 
 def write_day(day: date, campaigns: Any, publishers: Sequence[int], run: int) -> io.BytesIO:
-    """In the order of campaigns, as a night's load comes."""
+    """Writes in the order of campaigns, as a night's load comes."""
     step = day.toordinal()
     rows = pa.table(
         {

@@ -44,7 +44,7 @@ class AtPublisher:
 
     @property
     def percent(self) -> float | None:
-        """Of what comes there, how much is eligible."""
+        """Gives how much is eligible of what comes there."""
         if self.reach.eligible is None or not self.came:
             return None
         return 100 * self.reach.eligible / self.came
@@ -91,7 +91,7 @@ def read_targeting(campaign: Campaign) -> Expression:
 
 
 def choose_places(saved: Expression, asked: Collection[int]) -> frozenset[int]:
-    """Nothing is not everyone: one condition stays."""
+    """Chooses which conditions to leave out; one stays, for nothing is not everyone."""
     count = len(saved.root.children) if isinstance(saved.root, And) else 0
     chosen = frozenset(place for place in asked if 0 <= place < count)
     return chosen if len(chosen) < count else frozenset()
@@ -137,7 +137,7 @@ def list_publishers(shown: Expression, reached: Reached | None) -> list[AtPublis
 
 
 def tell(places: Places, gate: Gate, least: int) -> float | None:
-    """Visits a day; None of fewer people than are told."""
+    """Counts visits a day; gives None of fewer people than are told."""
     if least and gate.market.people(places) < least:
         return None
     return gate.market.visits(places)

@@ -49,7 +49,7 @@ class Concerned:
 
     @property
     def has_more(self) -> bool:
-        """Whether the person may see more than are counted."""
+        """Tells whether the person may see more than are counted."""
         return self.is_cut or self.serving > len(self.bookings)
 
 
@@ -70,7 +70,7 @@ def find_concerned(draft: Draft, person: User, graphs: Iterable[SavedGraph]) -> 
 
 
 def find_ids(draft: Draft, graphs: list[SavedGraph]) -> Iterator[int]:
-    """Those that are sure to be concerned first: on any path an edge is one of many."""
+    """Finds those first that are sure to be concerned: on any path an edge is one of many."""
     row = draft.row
     if isinstance(row, Edge):
         yield from find_over_edge(row, graphs)

@@ -141,7 +141,7 @@ class DraftedMarket:
 
 
 def as_it_was(row: Drafted, revision: Revision) -> Draft:
-    """The thing with the content of an earlier version."""
+    """Gives the thing with the content of an earlier version."""
     former = copy.copy(row)
     for field in content_of(revision.event):
         if field.name != "current_number":

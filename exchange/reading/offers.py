@@ -77,7 +77,7 @@ class Judge:
         self._quarantined = find_quarantined()
 
     def judge(self, path: BookingPath, *, is_open: bool = False) -> Offer:
-        """`is_open`: some visit gets by."""
+        """Judges one path; `is_open` says that some visit gets by."""
         if not path.hops:
             publisher, advertiser = path.booking.publisher, self._campaign.advertiser
             return Offer(path, f"no edges lead from {publisher.name} to {advertiser.name}")

@@ -112,8 +112,7 @@ def rehearse(draft: Draft, person: User) -> Rehearsal:
 
 
 def by_advertiser(booking: Booking) -> tuple[int, int, int]:
-    """So that those who ask for the same visits, and take the same paths, come after one
-    another."""
+    """Brings those together who ask for the same visits and take the same paths."""
     return booking.campaign.advertiser_id, booking.campaign_id, booking.publisher_id
 
 

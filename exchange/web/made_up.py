@@ -42,7 +42,7 @@ class MadeUpSample:
 
 
 def make_rehearsal(person: User) -> dict[str, Any]:
-    """What the panel shows, as a form's rehearsal is described."""
+    """Makes what the panel shows, as a form's rehearsal is described."""
     fates = [
         Fate(make_booking(number, name), outcome, before, after, reason)
         for number, (name, outcome, before, after, reason) in enumerate(FATES, 1)
@@ -60,7 +60,7 @@ def make_booking(number: int, name: str) -> Booking:
 
 
 def make_why() -> dict[str, Any]:
-    """A funnel, blockers and a time line that falls on its last days."""
+    """Makes a funnel, blockers and a time line that falls on its last days."""
     days = [LAST_DAY - timedelta(days=back) for back in reversed(range(DAYS))]
     counted = [
         Day(day, 1400, 0 if number > DAYS - 3 else 300 + number * 37 % 90)

@@ -115,7 +115,7 @@ def is_granted(
 
 
 def find_stops(request: HttpRequest, draft: Draft, person: User) -> Rehearsal | None:
-    """The rehearsal of a save that waits for a tick; None if it may go on."""
+    """Rehearses a save that waits for a tick; gives None if it may go on."""
     rehearsal = rehearse(draft, person)
     unasked = max(allowed(person), ticked(request))
     return rehearsal if len(rehearsal.stopped) > unasked else None
@@ -124,8 +124,7 @@ def find_stops(request: HttpRequest, draft: Draft, person: User) -> Rehearsal | 
 def find_stops_of_revert(
     request: HttpRequest, row: Revised, number: int, person: User
 ) -> Rehearsal | None:
-    """The same of going back to a version. One that is not there is the revert's to complain
-    about."""
+    """Rehearses going back to a version. One that is not there is the revert's to complain about."""
     if not isinstance(row, Edge | Audience | ValueList | Attribute):
         return None
     try:
@@ -137,7 +136,7 @@ def find_stops_of_revert(
 
 
 def find_stops_of_retiring(request: HttpRequest, row: Revised, person: User) -> Rehearsal | None:
-    """The same of retiring an edge. Nothing else that is used can be retired."""
+    """Rehearses the retiring of an edge. Nothing else that is used can be retired."""
     if not isinstance(row, Edge):
         return None
     former = copy.copy(row)

@@ -174,7 +174,7 @@ class Best:
         return [] if self._kept is None else self._kept.to_pylist()
 
     def _pass_over(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without a value comes last, whichever way it is sorted."""
+        """Leaves out rows that come behind those kept. Without a value comes last, either way."""
         keys = self._keys(batch)
         if not keys or self._kept is None or self._kept.num_rows < self.count:
             return batch

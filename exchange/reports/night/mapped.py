@@ -23,7 +23,7 @@ FOLDER = "night_tables"
 
 
 def path_of(place: str, names: tuple[str, ...]) -> Path:
-    """On this machine, also where the tables of jobs lie elsewhere."""
+    """Names a file on this machine, also where the tables of jobs lie elsewhere."""
     out = settings.REPORT_DIR
     key = hashlib.sha256(json.dumps([place, names]).encode()).hexdigest()[:32]
     return (out if isinstance(out, Path) else settings.VAR_DIR) / FOLDER / f"{key}.arrow"
@@ -35,13 +35,14 @@ def open_mapped(path: Path) -> ds.Dataset | None:
 
 @lru_cache(maxsize=16)
 def open_file(path: Path) -> ds.Dataset:
-    """Kept: what has this name does not change, and stays mapped if it is removed."""
+    """Opens it once and keeps it: what has this name does not change, and stays mapped if it is
+    removed."""
     with pa.memory_map(str(path)) as source:
         return ds.dataset(pa.ipc.open_file(source).read_all())
 
 
 def write_mapped(path: Path, table: ds.Dataset) -> None:
-    """Aside first, so that nobody opens half of it."""
+    """Writes aside first, so that nobody opens half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(f".{os.getpid()}")
     try:
