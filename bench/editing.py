@@ -188,7 +188,7 @@ def measure_matrix(campaigns: list[Any], client: Client) -> Times:
 
 
 def measure_rehearsal(client: Client) -> Times:
-    """Times edges between intermediaries that many buy over, with a condition more, then another."""
+    """Times edges between intermediaries that many buy over, with one condition more each."""
     from django.db.models import Count
     from django.urls import reverse
 

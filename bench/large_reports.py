@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def copy_reports(_: MarketSize) -> None:
-    """Copies figures as if one run had counted every day, and every campaign had been eligible at one
+    """Copies figures as if one run had counted every day, each campaign eligible at one
     publisher on each."""
     from django.db import connection, transaction
     from django.utils import timezone

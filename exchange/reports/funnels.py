@@ -73,7 +73,7 @@ class NightFunnel:
         return self.steps[0].came if self.steps else 0
 
     def hide_campaign(self) -> tuple[NightBlocker, ...]:
-        """Makes one of the campaign's blockers: what all edges let by, and the campaign does not."""
+        """Makes one of the campaign's blockers: what all edges let by and the campaign does not."""
         kept = [blocker for blocker in self.blockers if not blocker.is_campaigns]
         last = self.steps[-1]
         lost = last.came - last.passed

@@ -124,7 +124,7 @@ def find_stops(request: HttpRequest, draft: Draft, person: User) -> Rehearsal | 
 def find_stops_of_revert(
     request: HttpRequest, row: Revised, number: int, person: User
 ) -> Rehearsal | None:
-    """Rehearses going back to a version. One that is not there is the revert's to complain about."""
+    """Rehearses going back to a version. A missing one is the revert's to complain about."""
     if not isinstance(row, Edge | Audience | ValueList | Attribute):
         return None
     try:
