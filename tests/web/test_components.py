@@ -34,7 +34,7 @@ def test_shows_every_component_that_pages_share(dave: User, rf: RequestFactory) 
         *("Save and stop 1 booking", "I know that 1 booking", "why-verdict bad", 'class="time"'),
         *('class="blockers"', 'class="table dense funnel"', "0 eligible of 1,400 visits"),
         *("card drawer", "data-jump", "data-toast", "card empty"),
-        *('class="table dense"', 'class="way"', 'class="path"', 'class="tabs"'),
+        *('class="table dense"', 'class="way"', 'class="path long"', 'class="tabs"'),
     ):
         assert mark in html, mark
 
